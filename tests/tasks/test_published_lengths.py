@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from nerode.records import TaskConfig
-from nerode.tasks import all_tasks, build_task, resolve_task
+from nerode.tasks import build_task, resolve_task
+from nerode.tasks.table import all_tasks
 
 KINDS = {
     "state-tracking",

@@ -379,7 +379,7 @@ def eggbox(
     """
     if min(max_rows, max_columns, max_words) < 1:
         raise InputError(
-            f"an egg box of at most {max_rows} rows, {max_columns} columns and {max_words} words a cell "
+            f"an egg box of at most {max_rows} rows, {max_columns} columns and {max_words} words per cell "
             "shows nothing; give numbers of at least 1"
         )
     rows, columns = d_class.rows[:max_rows], d_class.columns[:max_columns]

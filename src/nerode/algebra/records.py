@@ -153,7 +153,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile(Shown):
-    """Everything that the algebra found out about one language within the budget.
+    """The algebra of one language, as far as it was found within the budget.
 
     Attributes:
         regular: whether the language is regular at all; if not, nothing else is filled.

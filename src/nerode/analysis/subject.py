@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError, plural, read_bytes
@@ -78,11 +79,14 @@ class LoadedNetwork:
         return spec_model(spec.model, self.task, seed=spec.run.seed, build=self.build).eval()
 
 
-def load_subject(folder: Path | str, *, trust_code: bool = False) -> LoadedNetwork:
+def load_subject(
+    folder: Path | str, *, dtype: torch.dtype = torch.float32, trust_code: bool = False
+) -> LoadedNetwork:
     """Returns the network of a folder: a run, a saved model of the zoo, or a compiled network.
 
     Args:
         folder: where it is.
+        dtype: type of the weights of a compiled network; a trained one keeps its own.
         trust_code: whether the module that a run names for its model may be imported, which runs its code.
 
     Raises:
@@ -97,7 +101,7 @@ def load_subject(folder: Path | str, *, trust_code: bool = False) -> LoadedNetwo
         network, language = read_network(folder), read_language(folder)
         return LoadedNetwork(
             name=folder.name,
-            model=load_model(network).eval(),
+            model=load_model(network, dtype=dtype).eval(),
             language=language,
             network=network,
         )

@@ -1,4 +1,4 @@
-"""One object that bounds everything that can blow up, and the guard that keeps a whole command within it.
+"""Budgets: limits on time, memory and sizes, and the guard that keeps a whole command within them.
 
 Three lines of defence, from kind to blunt:
 

@@ -1,4 +1,4 @@
-"""Everything that nerode raises on purpose.
+"""The tree of errors that nerode raises on purpose.
 
 NerodeError
 ├── InputError                 the user gave something that cannot be used (exit code 2)
@@ -28,7 +28,7 @@ class NerodeError(Exception):
 
 
 class InputError(NerodeError, ValueError):
-    """Something given by the user cannot be used."""
+    """The error of an input that cannot be used."""
 
 
 class PatternError(InputError):

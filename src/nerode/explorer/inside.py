@@ -1,4 +1,4 @@
-"""Everything on the page that needs torch: steps in floats, and the inside of a trained run.
+"""The answers of the page that need torch: steps in floats, and the inside of a trained run.
 
 A compiled network goes step by step, with noise on its states if that is asked for. A trained run is shown by
 its mechanism in pictures, and by its automaton beside that of its language.

@@ -1,4 +1,4 @@
-"""From what a user types to the language that is meant; and a language as JSON that says everything.
+"""Resolution of what a user types to the language that is meant; and the complete JSON of a language.
 
 The JSON is what `language.json` beside a network holds. It has four forms: "dfa" (the canonical minimal
 automaton), "counters" (a counter machine), "brackets" (a Dyck language, bounded or not, whose automaton may

@@ -29,7 +29,7 @@ from nerode.records import ModelClaim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """All that a model is made from.
+    """The settings that a model is made from.
 
     Attributes:
         layers: the layers in order.

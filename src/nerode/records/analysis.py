@@ -517,7 +517,7 @@ class Margins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """All that was found about one network.
+    """The findings about one network.
 
     Attributes:
         name: of the network.

@@ -69,7 +69,7 @@ def _reads(examination: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Something in the folders that is in no figure, and why."""
+    """An entry of the folders that is in no figure, and why."""
 
     path: str
     why: str

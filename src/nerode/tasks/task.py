@@ -83,7 +83,7 @@ class Axis:
 
 
 class Task(ABC):
-    """Something that a model can be trained to do.
+    """A task that a model can be trained on.
 
     Attributes:
         name: kebab-case.

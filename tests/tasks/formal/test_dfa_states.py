@@ -9,9 +9,10 @@ from automata.fa.dfa import DFA
 from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY
 from nerode.records import TaskConfig
-from nerode.tasks import all_tasks, build_task
+from nerode.tasks import build_task
 from nerode.tasks.formal.dfa_states import NOT_WALKED
 from nerode.tasks.formal.source import MOST_STATES
+from nerode.tasks.table import all_tasks
 from tests.tasks.formal.membership import MEMBER, may_continue
 
 

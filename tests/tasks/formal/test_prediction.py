@@ -11,7 +11,8 @@ import torch
 from nerode.core import InputError, UnknownName
 from nerode.languages.bestiary import BESTIARY
 from nerode.records import TaskConfig
-from nerode.tasks import all_tasks, build_task
+from nerode.tasks import build_task
+from nerode.tasks.table import all_tasks
 from nerode.tasks.task import Memory
 from tests.tasks.formal.membership import MEMBER, may_continue
 

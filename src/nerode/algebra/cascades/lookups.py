@@ -14,7 +14,7 @@ Cases = dict[int, list[tuple[tuple[tuple[int, int], ...], int]]]
 
 
 class Source(NamedTuple):
-    """Something with finitely many values that a lookup can read at one position of a word.
+    """A source of finitely many values that a lookup can read at one position of a word.
 
     kind "letter": the current letter; `number` is 0.
     kind "old": the label of level `number` before the current letter.

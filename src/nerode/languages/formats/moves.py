@@ -1,4 +1,4 @@
-"""From what a file says to a complete deterministic automaton."""
+"""The moves that a file lists, and the complete deterministic automaton made of them."""
 
 from __future__ import annotations
 

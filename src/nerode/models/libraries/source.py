@@ -28,7 +28,7 @@ _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryFiles:
-    """All that was read of a model of another library.
+    """The files of a model of another library, as read.
 
     Attributes:
         path: the folder or file.

@@ -22,7 +22,7 @@ _PADDING = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawing:
-    """Everything that the picture of an automaton shows.
+    """The parts of the picture of an automaton.
 
     Attributes:
         placement: the states and their places.

@@ -142,7 +142,7 @@ def transition_words(layer: Json) -> str:
     """Returns in words what kind of transition a layer has."""
     if not layer["linear"]:
         return "derivative"
-    words = {"one matrix": "one matrix", "one for each letter": "one a letter", "sample": "by position"}
+    words = {"one matrix": "one matrix", "one for each letter": "one per letter", "sample": "by position"}
     return words[layer["source"]]
 
 

@@ -26,7 +26,7 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
-    """All that can stand on the stream before the first attention block.
+    """The values that can stand on the stream before the first attention block.
 
     Attributes:
         blocks: number of recurrent blocks before it.
