@@ -12,6 +12,7 @@ from nerode.models.architectures import Slstm
 from nerode.models.architectures.slstm import SlstmSettings
 from nerode.models.ensembles import build_ensemble
 from nerode.models.kernels import cells
+from nerode.models.kernels.linear import linear
 from nerode.models.kernels.nru import Heads, nru, nru_reference
 from nerode.models.kernels.slstm import slstm, slstm_reference
 
@@ -39,9 +40,10 @@ def against_torch(hidden: int, batch: int, length: int) -> None:
             w_in, w_rec, b_in, b_rec = weights
             if name == "gru":
                 b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
-                return cells.gru(nn.functional.linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
-            projected = nn.functional.linear(x, w_in, b_in + b_rec)
-            return cells.elman(projected, w_rec) if name == "elman-tanh" else cells.lstm(projected, w_rec)[0]
+                return cells.gru(linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
+            if name == "lstm":
+                return cells.lstm(x, w_rec, read=(w_in, b_in + b_rec))[0]
+            return cells.elman(linear(x, w_in, b_in + b_rec), w_rec)
 
         works = {
             "nerode": training(ours, x, *(parameter.detach() for parameter in module.parameters())),

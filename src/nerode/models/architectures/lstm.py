@@ -90,7 +90,8 @@ class Lstm(SequenceLayer):
         """Returns all h_t, and the last h_t and c_t."""
         require_features(self, x)
         state = self.initial_state(len(x)) if state is None else state
-        h, c = cells.lstm(self._project(x), self.recurrent, (state["h"], state["c"]))
+        bias = self.read.bias if self.recurrent_bias is None else self.read.bias + self.recurrent_bias
+        h, c = cells.lstm(x, self.recurrent, (state["h"], state["c"]), (self.read.weight, bias))
         return h, {"h": h[:, -1], "c": c[:, -1]}
 
     def _project(self, x: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.native.calls import dense
+from nerode.models.native.calls import call, dense
 
 
 class MemberFunction(torch.autograd.Function):
@@ -51,14 +51,24 @@ def one_by_one(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, 
     return tuple(torch.stack(values) for values in zip(*parts, strict=True))
 
 
-def weight_gradient(dsums: Tensor, before: Tensor) -> Tensor:
-    """Returns the gradient of W where the sums W v have the gradients `dsums`, and `before` holds all v.
+def weight_gradients(
+    dsums: Tensor, given: Tensor, initial: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns the gradients of W and b where those of the sums W v + b are `dsums`.
 
     Args:
         dsums: (members, batch, time, outputs).
-        before: (members, batch, time, inputs).
+        given: all v, (members, batch, time, inputs).
+        initial: (members, batch, inputs), if v is what comes before each of the states in `given`.
     """
-    return dsums.flatten(1, 2).transpose(1, 2) @ before.flatten(1, 2)
+    dsums, given, initial = dense(dsums), dense(given), None if initial is None else dense(initial)
+    members, batch, time, outputs = dsums.shape
+    inputs = given.shape[-1]
+    dweight, dbias = dsums.new_empty(members, outputs, inputs), dsums.new_empty(members, outputs)
+    call(
+        "product_sums", dsums, given, initial, dweight, dbias, *(members, batch, time, inputs, outputs)
+    )
+    return dweight, dbias
 
 
 def shifted(initial: Tensor, states: Tensor) -> Tensor:

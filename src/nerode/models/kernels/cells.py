@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from nerode.core import UnknownName
@@ -28,7 +28,7 @@ from nerode.models.kernels.arguments import (
     require_like,
     require_sequence,
     shifted,
-    weight_gradient,
+    weight_gradients,
 )
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -115,17 +115,20 @@ def gru_reset_first(
 
 
 def lstm(
-    inputs: Float[Tensor, "*members batch time gates"],
+    inputs: Float[Tensor, "*members batch time features"],
     weight: Float[Tensor, "*members gates hidden"],
     initial: tuple[Float[Tensor, "*members batch hidden"], Float[Tensor, "*members batch hidden"]]
     | None = None,
+    read: tuple[Float[Tensor, "*members gates features"], Float[Tensor, "*members gates"]] | None = None,
 ) -> tuple[Float[Tensor, "*members batch time hidden"], Float[Tensor, "*members batch time hidden"]]:
     """Returns the states h_t = o tanh(c_t) and the cells c_t = f c_{t-1} + i g.
 
     Args:
-        inputs: x for the gates i, f, g, o.
+        inputs: x for the gates i, f, g, o; with `read`, the u that are to be projected.
         weight: W for the gates i, f, g, o.
         initial: h_0 and c_0; zero when not given.
+        read: the weight and the bias of the projection, x = W_x u + b: it is faster step by step, where the
+            gates are needed, than for the whole sequence before.
 
     Raises:
         InputError: if shapes, types or devices do not agree, or an axis is empty.
@@ -133,10 +136,16 @@ def lstm(
     Implements: [HochreiterSchmidhuber1997]
     """
     given, given_cell = (None, None) if initial is None else initial
-    start = _checked_start(inputs, weight, given, gates=4)
+    if read is None:
+        start = _checked_start(inputs, weight, given, gates=4)
+    else:
+        start = _checked_start(inputs, weight, given, gates=4, features=inputs.shape[-1])
+        gates = weight.shape[:-1]
+        require_like("weight of the projection", read[0], (*gates, inputs.shape[-1]), inputs)
+        require_like("bias of the projection", read[1], gates, inputs)
     require_like("initial cell", given_cell, start.shape, inputs)
     start_cell = torch.zeros_like(start) if given_cell is None else given_cell
-    tensors = (inputs, weight, start, start_cell)
+    tensors = (inputs, weight, start, start_cell, *(read or ()))
     if not runs_natively(*tensors):
         states, cells = _plainly(lstm_reference, *tensors)
     else:
@@ -144,14 +153,16 @@ def lstm(
     return states, cells
 
 
-def _checked_start(inputs: Tensor, weight: Tensor, initial: Tensor | None, *, gates: int) -> Tensor:
-    """The initial state, after a look at everything that is given."""
+def _checked_start(
+    inputs: Tensor, weight: Tensor, initial: Tensor | None, *, gates: int, features: int | None = None
+) -> Tensor:
+    """The initial state, after a look at everything that is given; the inputs may have features of their own."""
     members = "members " if inputs.ndim == 4 else ""
     require_sequence("inputs", inputs, f"{members}batch time gates*hidden")
     require_sequence("weight", weight, f"{members}gates*hidden hidden")
     axes, hidden = inputs.shape[:-3], weight.shape[-1]
     require_like("weight", weight, (*axes, gates * hidden, hidden), inputs)
-    require_like("inputs", inputs, (*inputs.shape[:-1], gates * hidden), inputs)
+    require_like("inputs", inputs, (*inputs.shape[:-1], features or gates * hidden), inputs)
     shape = (*axes, inputs.shape[-3], hidden)
     require_like("initial", initial, shape, inputs)
     return inputs.new_zeros(shape) if initial is None else initial
@@ -202,7 +213,7 @@ class _Elman(MemberFunction):
             *(weight, states, dense(dstates), dinputs, dinitial),
             *(*states.shape, int(ctx.relu)),
         )
-        return dinputs, weight_gradient(dinputs, shifted(initial, states)), dinitial, None
+        return dinputs, weight_gradients(dinputs, states, initial)[0], dinitial, None
 
 
 class _Gru(MemberFunction):
@@ -243,8 +254,8 @@ class _Gru(MemberFunction):
             *(dinputs, dsums, dinitial),
             *states.shape,
         )
-        dbias = dsums[..., 2 * hidden :].sum(dim=(1, 2))
-        return dinputs, weight_gradient(dsums, shifted(initial, states)), dbias, dinitial, None
+        dweight, dbias = weight_gradients(dsums, states, initial)
+        return dinputs, dweight, dbias[:, 2 * hidden :], dinitial, None
 
 
 class _GruResetFirst(MemberFunction):
@@ -286,53 +297,61 @@ class _GruResetFirst(MemberFunction):
             *states.shape,
         )
         before = shifted(initial, states)
-        of_gates = weight_gradient(dinputs[..., : 2 * hidden], before)
-        of_candidate = weight_gradient(dinputs[..., 2 * hidden :], saved[..., :hidden] * before)
+        of_gates, _ = weight_gradients(dinputs[..., : 2 * hidden], before)
+        of_candidate, _ = weight_gradients(dinputs[..., 2 * hidden :], saved[..., :hidden] * before)
         return dinputs, torch.cat([of_gates, of_candidate], dim=1), dinitial, None
 
 
 class _Lstm(MemberFunction):
-    """States, cells, saved gates from inputs, weight, initial state and cell, and whether to save gates."""
+    """States, cells, saved gates from inputs, weight, initial state and cell, and whether to save gates.
+
+    Before the last argument there may be the weight and the bias that the inputs are to be projected by.
+    """
 
     @staticmethod
     def forward(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Returns the states, the cells, and the gates, which have no gradient."""
         *given, keep = arguments
-        inputs, weight, initial, initial_cell = (dense(tensor) for tensor in given)
+        inputs, weight, initial, initial_cell, *read = (dense(tensor) for tensor in given)
         states = empty_states(inputs, weight)
         cells = torch.empty_like(states)
         saved = empty_gates(states, 4, keep=keep)
         call(
             "lstm_forward",
-            *(inputs, weight, initial, initial_cell),
+            *(inputs, *(read or (None, None)), weight, initial, initial_cell),
             *(states, cells, or_none(saved)),
-            *states.shape,
+            *(*states.shape, inputs.shape[-1]),
         )
         return states, cells, saved
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
-        _, weight, initial, initial_cell, _ = inputs
+        x, weight, initial, initial_cell, *read, _ = inputs
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(output[2])
-        ctx.save_for_backward(weight, initial, initial_cell, *output)
+        features = (x, read[0]) if read else ()
+        ctx.save_for_backward(weight, initial, initial_cell, *output, *features)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dstates: Any, dcells: Any, _: Any) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the tensors that were given."""
-        weight, initial, initial_cell, states, cells, saved = (dense(t) for t in ctx.saved_tensors)
-        dinputs = states.new_empty(*states.shape[:3], 4 * states.shape[-1])
+        weight, initial, initial_cell, states, cells, saved, *features = (dense(t) for t in ctx.saved_tensors)
+        dsums = states.new_empty(*states.shape[:3], 4 * states.shape[-1])
+        x, read = features or (dsums, None)
+        dinputs = torch.empty_like(x) if read is not None and ctx.needs_input_grad[0] else None
         dinitial, dinitial_cell = torch.empty_like(initial), torch.empty_like(initial_cell)
         call(
             "lstm_backward",
-            *(weight, initial_cell, cells, saved, dense_or_none(dstates), dense_or_none(dcells)),
-            *(dinputs, dinitial, dinitial_cell),
-            *states.shape,
+            *(weight, read, initial_cell, cells, saved, dense_or_none(dstates), dense_or_none(dcells)),
+            *(dsums, dinputs, dinitial, dinitial_cell),
+            *(*states.shape, x.shape[-1]),
         )
-        dweight = weight_gradient(dinputs, shifted(initial, states))
-        return dinputs, dweight, dinitial, dinitial_cell, None
+        dweight, _ = weight_gradients(dsums, states, initial)
+        if read is None:
+            return dsums, dweight, dinitial, dinitial_cell, None
+        return dinputs, dweight, dinitial, dinitial_cell, *weight_gradients(dsums, x), None
 
 
 def elman_reference(inputs: Tensor, weight: Tensor, initial: Tensor, activation: str) -> Tensor:
@@ -392,9 +411,10 @@ def lstm_step(inputs: Tensor, weight: Tensor, state: Tensor, cell: Tensor) -> tu
 
 
 def lstm_reference(
-    inputs: Tensor, weight: Tensor, initial: Tensor, initial_cell: Tensor
+    inputs: Tensor, weight: Tensor, initial: Tensor, initial_cell: Tensor, *read: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Returns the states h_t and the cells c_t."""
+    """Returns the states h_t and the cells c_t; `read` may be the weight and bias that project the inputs."""
+    inputs = nn.functional.linear(inputs, *read) if read else inputs
     state, cell = initial, initial_cell
     states, cells = [], []
     for x in inputs.unbind(dim=1):

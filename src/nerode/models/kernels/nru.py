@@ -25,7 +25,7 @@ from nerode.models.kernels.arguments import (
     require_like,
     require_sequence,
     shifted,
-    weight_gradient,
+    weight_gradients,
 )
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
@@ -183,9 +183,9 @@ class _Nru(MemberFunction):
             *(*states.shape, *_sizes(ctx.heads)),
         )
         before, kept = shifted(h0, states), shifted(m0, memories)
-        dweight = weight_gradient(dinputs, torch.cat([before, kept], dim=-1))
-        dhead_weight = weight_gradient(dheads, torch.cat([states, kept], dim=-1))
-        return dinputs, dweight, dhead_weight, dheads.sum(dim=(1, 2)), dh0, dm0, None, None
+        dweight, _ = weight_gradients(dinputs, torch.cat([before, kept], dim=-1))
+        dhead_weight, dhead_bias = weight_gradients(dheads, torch.cat([states, kept], dim=-1))
+        return dinputs, dweight, dhead_weight, dhead_bias, dh0, dm0, None, None
 
 
 def nru_step(

@@ -38,17 +38,18 @@
     return nerode::gru_reset_first_backward<T>(weight, initial, out, saved, dout, dx, dinitial, members,     \
                                                batch, time, hidden, threads);                                \
   }                                                                                                          \
-  EXPORT int lstm_forward_##NAME(const T* x, const T* weight, const T* initial, const T* initial_cell,       \
-                                 T* out, T* cell, T* saved, I members, I batch, I time, I hidden,            \
-                                 I threads) {                                                                \
-    return nerode::lstm_forward<T>(x, weight, initial, initial_cell, out, cell, saved, members, batch, time, \
-                                   hidden, threads);                                                         \
+  EXPORT int lstm_forward_##NAME(const T* x, const T* read, const T* bias, const T* weight,                  \
+                                 const T* initial, const T* initial_cell, T* out, T* cell, T* saved,         \
+                                 I members, I batch, I time, I hidden, I inputs, I threads) {                \
+    return nerode::lstm_forward<T>(x, read, bias, weight, initial, initial_cell, out, cell, saved, members,  \
+                                   batch, time, hidden, inputs, threads);                                    \
   }                                                                                                          \
-  EXPORT int lstm_backward_##NAME(const T* weight, const T* initial_cell, const T* cell, const T* saved,     \
-                                  const T* dout, const T* dcell, T* dx, T* dinitial, T* dinitial_cell,       \
-                                  I members, I batch, I time, I hidden, I threads) {                         \
-    return nerode::lstm_backward<T>(weight, initial_cell, cell, saved, dout, dcell, dx, dinitial,            \
-                                    dinitial_cell, members, batch, time, hidden, threads);                   \
+  EXPORT int lstm_backward_##NAME(const T* weight, const T* read, const T* initial_cell, const T* cell,      \
+                                  const T* saved, const T* dout, const T* dcell, T* dsum, T* dx,             \
+                                  T* dinitial, T* dinitial_cell, I members, I batch, I time, I hidden,       \
+                                  I inputs, I threads) {                                                     \
+    return nerode::lstm_backward<T>(weight, read, initial_cell, cell, saved, dout, dcell, dsum, dx,          \
+                                    dinitial, dinitial_cell, members, batch, time, hidden, inputs, threads); \
   }                                                                                                          \
   EXPORT int nru_forward_##NAME(const T* x, const T* weight, const T* head_weight, const T* head_bias,       \
                                 const T* h0, const T* m0, T* h, T* memory, T* saved, I members, I batch,     \

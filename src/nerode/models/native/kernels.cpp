@@ -9,6 +9,7 @@
 #include "dense_states.hpp"
 #include "diagonal.hpp"
 #include "erase_states.hpp"
+#include "products.hpp"
 #include "selective.hpp"
 #include "walk.hpp"
 
@@ -168,3 +169,17 @@ WALK(uint16_uint32, uint16_t, uint32_t)
 WALK(uint32_uint8, uint32_t, uint8_t)
 WALK(uint32_uint16, uint32_t, uint16_t)
 WALK(uint32_uint32, uint32_t, uint32_t)
+
+#define PRODUCTS(NAME, T)                                                                                    \
+  EXPORT int product_rows_##NAME(const T* in, const T* weight, const T* bias, T* out, I members, I rows,     \
+                                 I inputs, I outputs, I back, I threads) {                                   \
+    return nerode::product_rows<T>(in, weight, bias, out, members, rows, inputs, outputs, back, threads);    \
+  }                                                                                                          \
+  EXPORT int product_sums_##NAME(const T* dout, const T* in, const T* initial, T* dweight, T* dbias,         \
+                                 I members, I batch, I time, I inputs, I outputs, I threads) {               \
+    return nerode::product_sums<T>(dout, in, initial, dweight, dbias, members, batch, time, inputs, outputs, \
+                                   threads);                                                                 \
+  }
+
+PRODUCTS(float32, float)
+PRODUCTS(float64, double)

@@ -27,52 +27,100 @@ class Panels {
   static constexpr int64_t lanes = VECTOR_BYTES / sizeof(T);
   static constexpr int64_t width = 2 * lanes;
 
-  // The matrix with M[k][j] = weight[k * row + j * column], k < inputs, j < outputs.
-  Panels(const T* weight, int64_t inputs, int64_t outputs, int64_t row, int64_t column)
-      : inputs_(inputs), outputs_(outputs), packed_((outputs + width - 1) / width * width * inputs) {
-    for (int64_t first = 0; first < outputs; first += width)
-      for (int64_t k = 0; k < inputs; ++k)
-        for (int64_t j = first; j < std::min(outputs, first + width); ++j)
-          packed_[first * inputs + k * width + j - first] = weight[k * row + j * column];
+  // The matrix with M[k][j] = weight[k * row + j * column], k < inputs, j < outputs; below it there may be
+  // another one, laid out in the same way, with `more_inputs` rows: see `Rows`.
+  Panels(const T* weight, int64_t inputs, int64_t outputs, int64_t row, int64_t column,
+         const T* more = nullptr, int64_t more_inputs = 0, int64_t more_column = 0)
+      : inputs_(inputs + more_inputs), outputs_(outputs),
+        packed_((outputs + width - 1) / width * width * (inputs + more_inputs)) {
+    pack(weight, 0, inputs, row, column);
+    if (more) pack(more, inputs, more_inputs, row, more_column);
   }
 
-  // out[r][j] = sum over k of in[r][k] M[k][j].
-  void multiply(const T* in, int64_t in_row, T* out, int64_t out_row, int64_t rows) const {
+  // Rows of numbers, `stride` apart; they may go on elsewhere after the first `first` numbers.
+  struct Rows {
+    const T* at;
+    int64_t stride, first;
+    const T* more = nullptr;
+    int64_t more_stride = 0;
+    Rows from(int64_t r) const { return {at + r * stride, stride, first, more + r * more_stride, more_stride}; }
+  };
+
+  // out[r][j] = bias[j] + sum over k of in[r][k] M[k][j]; without a bias, the sum.
+  void multiply(const T* in, int64_t in_row, T* out, int64_t out_row, int64_t rows,
+                const T* bias = nullptr) const {
+    multiply(Rows{in, in_row, inputs_}, out, out_row, rows, bias);
+  }
+  void multiply(const Rows& in, T* out, int64_t out_row, int64_t rows, const T* bias = nullptr) const {
     for (int64_t first = 0; first < outputs_; first += width) {
-      const T* panel = packed_.data() + first * inputs_;
+      T starts[width] = {};
       const int64_t columns = std::min(width, outputs_ - first);
-      int64_t r = 0;
-      for (; r + TILE_ROWS <= rows; r += TILE_ROWS)
-        tile<TILE_ROWS>(in + r * in_row, in_row, panel, out + r * out_row + first, out_row, columns);
-      for (; r + 2 <= rows; r += 2)
-        tile<2>(in + r * in_row, in_row, panel, out + r * out_row + first, out_row, columns);
-      for (; r < rows; ++r)
-        tile<1>(in + r * in_row, in_row, panel, out + r * out_row + first, out_row, columns);
+      if (bias) std::copy_n(bias + first, columns, starts);
+      const T* panel = packed_.data() + first * inputs_;
+      if (columns > lanes)
+        panel_rows<2>(in, panel, starts, out + first, out_row, rows, columns);
+      else
+        panel_rows<1>(in, panel, starts, out + first, out_row, rows, columns);
     }
   }
 
  private:
-  template <int Rows>
-  void tile(const T* in, int64_t in_row, const T* panel, T* out, int64_t out_row, int64_t columns) const {
-    Vector sums[Rows][2] = {};
-    for (int64_t k = 0; k < inputs_; ++k) {
-      Vector left, right;
-      std::memcpy(&left, panel + k * width, sizeof left);
-      std::memcpy(&right, panel + k * width + lanes, sizeof right);
-      // Unrolled for certain: otherwise the sums live in memory.
+  void pack(const T* weight, int64_t from, int64_t inputs, int64_t row, int64_t column) {
+    for (int64_t first = 0; first < outputs_; first += width)
+      for (int64_t k = 0; k < inputs; ++k)
+        for (int64_t j = first; j < std::min(outputs_, first + width); ++j)
+          packed_[first * inputs_ + (from + k) * width + j - first] = weight[k * row + j * column];
+  }
+
+  template <int Vectors>
+  void panel_rows(const Rows& in, const T* panel, const T* starts, T* out, int64_t out_row, int64_t rows,
+                  int64_t columns) const {
+    int64_t r = 0;
+    for (; r + TILE_ROWS <= rows; r += TILE_ROWS)
+      tile<TILE_ROWS, Vectors>(in.from(r), panel, starts, out + r * out_row, out_row, columns);
+    for (; r + 2 <= rows; r += 2)
+      tile<2, Vectors>(in.from(r), panel, starts, out + r * out_row, out_row, columns);
+    for (; r < rows; ++r) tile<1, Vectors>(in.from(r), panel, starts, out + r * out_row, out_row, columns);
+  }
+
+  template <int Count, int Vectors>
+  void tile(const Rows& in, const T* panel, const T* starts, T* out, int64_t out_row, int64_t columns) const {
+    Vector sums[Count][Vectors];
+    // Unrolled for certain: otherwise the sums live in memory.
 #pragma GCC unroll 16
-      for (int r = 0; r < Rows; ++r) {
-        const T x = in[r * in_row + k];
-        sums[r][0] += x * left;
-        sums[r][1] += x * right;
+    for (int r = 0; r < Count; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) std::memcpy(&sums[r][v], starts + v * lanes, sizeof(Vector));
+    }
+    add(in.at, in.stride, panel, in.first, sums);
+    if (in.first < inputs_) add(in.more, in.more_stride, panel + in.first * width, inputs_ - in.first, sums);
+#pragma GCC unroll 16
+    for (int r = 0; r < Count; ++r) {
+      if (columns == Vectors * lanes) {
+#pragma GCC unroll 2
+        for (int v = 0; v < Vectors; ++v)
+          std::memcpy(out + r * out_row + v * lanes, &sums[r][v], sizeof(Vector));
+      } else {
+        T row[Vectors * lanes];
+#pragma GCC unroll 2
+        for (int v = 0; v < Vectors; ++v) std::memcpy(row + v * lanes, &sums[r][v], sizeof(Vector));
+        std::memcpy(out + r * out_row, row, columns * sizeof(T));
       }
     }
+  }
+
+  template <int Count, int Vectors>
+  static NERODE_INLINE void add(const T* in, int64_t stride, const T* panel, int64_t depth,
+                                Vector (&sums)[Count][Vectors]) {
+    for (int64_t k = 0; k < depth; ++k) {
+      Vector right[Vectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) std::memcpy(&right[v], panel + k * width + v * lanes, sizeof(Vector));
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      if (columns == width) {
-        std::memcpy(out + r * out_row, sums[r], sizeof sums[r]);
-      } else {
-        std::memcpy(out + r * out_row, sums[r], columns * sizeof(T));
+      for (int r = 0; r < Count; ++r) {
+        const T x = in[r * stride + k];
+#pragma GCC unroll 2
+        for (int v = 0; v < Vectors; ++v) sums[r][v] += x * right[v];
       }
     }
   }
@@ -80,6 +128,17 @@ class Panels {
   int64_t inputs_, outputs_;
   std::vector<T> packed_;
 };
+
+// The products of rows with a weight (outputs, inputs), as torch stores it, and of their gradients with it.
+template <class T>
+Panels<T> forward_panels(const T* weight, int64_t outputs, int64_t inputs) {
+  return Panels<T>(weight, inputs, outputs, 1, inputs);
+}
+
+template <class T>
+Panels<T> backward_panels(const T* weight, int64_t outputs, int64_t inputs) {
+  return Panels<T>(weight, outputs, inputs, inputs, 1);
+}
 
 // Calls work(first, rows) for consecutive parts of the batch, one for each thread.
 inline int run_rows(int64_t batch, int64_t threads, int64_t effort,

@@ -8,17 +8,6 @@
 
 namespace nerode {
 
-// The products of a state with a weight (outputs, inputs), as torch stores it, and of a gradient with it.
-template <class T>
-Panels<T> forward_panels(const T* weight, int64_t outputs, int64_t inputs) {
-  return Panels<T>(weight, inputs, outputs, 1, inputs);
-}
-
-template <class T>
-Panels<T> backward_panels(const T* weight, int64_t outputs, int64_t inputs) {
-  return Panels<T>(weight, outputs, inputs, inputs, 1);
-}
-
 // The state before step t, and the distance between its rows.
 template <class T>
 struct Before {
@@ -29,6 +18,12 @@ struct Before {
         stride(t ? time * hidden : hidden) {}
   const T* row(int64_t r) const { return rows + r * stride; }
 };
+
+// Fetches a row of the next step while this one is computed: rows of one step lie far apart.
+template <class T>
+NERODE_INLINE void fetch(const T* row, int64_t n) {
+  for (int64_t j = 0; j < n; j += 64 / sizeof(T)) __builtin_prefetch(row + j);
+}
 
 // The gradients of an output that may not have been used at all.
 template <class T>

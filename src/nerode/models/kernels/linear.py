@@ -1,0 +1,68 @@
+"""Linear maps of whole sequences, fast on the CPU, with the same bits for any number of threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from nerode.models.kernels.arguments import MemberFunction, weight_gradients
+from nerode.models.native.calls import apply, call, dense, runs_natively
+
+
+class Linear(nn.Linear):
+    """torch's linear layer, with native products where the input is a whole sequence."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Returns W x + b at every position."""
+        return linear(input, self.weight, self.bias) if input.ndim == 3 else super().forward(input)
+
+
+def linear(
+    x: Float[Tensor, "batch time inputs"],
+    weight: Float[Tensor, "outputs inputs"],
+    bias: Float[Tensor, " outputs"] | None = None,
+) -> Float[Tensor, "batch time outputs"]:
+    """Returns W x + b at every position."""
+    if not runs_natively(x, weight, bias) or x.numel() == 0:
+        return nn.functional.linear(x, weight, bias)
+    given = (x[None], weight[None], None if bias is None else bias[None])
+    return apply(_Linear, *given)[0]
+
+
+class _Linear(MemberFunction):
+    """W x + b from x (members, batch, time, inputs), weight and bias; the bias may be None."""
+
+    @staticmethod
+    def forward(*arguments: Any) -> Tensor:
+        """Returns the images."""
+        x, weight, bias = (None if tensor is None else dense(tensor) for tensor in arguments)
+        members, outputs, inputs = weight.shape
+        y = x.new_empty(*x.shape[:-1], outputs)
+        call("product_rows", x, weight, bias, y, members, y.numel() // (members * outputs), inputs, outputs, 0)
+        return y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps what the backward pass needs."""
+        x, weight, _ = inputs
+        ctx.save_for_backward(x, weight)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+        """Returns the gradients of the tensors that were given."""
+        x, weight = (dense(tensor) for tensor in ctx.saved_tensors)
+        dy = dense(dy)
+        dx = dweight = dbias = None
+        if ctx.needs_input_grad[0]:
+            members, outputs, inputs = weight.shape
+            dx = torch.empty_like(x)
+            call("product_rows", dy, weight, None, dx, members, x.numel() // (members * inputs), inputs, outputs, 1)
+        if ctx.needs_input_grad[1] or ctx.needs_input_grad[2]:
+            dweight, dbias = weight_gradients(dy, x)
+        return dx, dweight, dbias if ctx.needs_input_grad[2] else None
+
