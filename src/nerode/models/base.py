@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.linear import Linear
 from nerode.models.weight_writer import WeightWriter
 from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
@@ -264,9 +265,9 @@ class FeedForwardPart(nn.Module):
         super().__init__()
         self.activation = activation
         self.gated = activation in ("swiglu", "geglu", "geglu-tanh")
-        self.up = nn.Linear(width, hidden)
-        self.gate = nn.Linear(width, hidden) if self.gated else None
-        self.down = nn.Linear(hidden, width)
+        self.up = Linear(width, hidden)
+        self.gate = Linear(width, hidden) if self.gated else None
+        self.down = Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns the features of each position."""

@@ -23,6 +23,7 @@ from nerode.models.base import (
     make_norm,
     require_state,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim
 
@@ -410,17 +411,17 @@ def _embedding(config: ModelConfig, width: int) -> nn.Module | None:
         return None
     if config.letters is not None:
         return nn.Embedding(config.letters + config.beginning, width)
-    return nn.Linear(config.features or 1, width)
+    return Linear(config.features or 1, width)
 
 
 def _head(config: ModelConfig, width: int) -> nn.Module:
     match config.head:
         case "linear":
-            return nn.Linear(width, config.outputs, bias=config.head_bias)
+            return Linear(width, config.outputs, bias=config.head_bias)
         case "relu":
             hidden = config.head_width
-            last = nn.Linear(hidden, config.outputs, bias=config.head_bias)
-            return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), last)
+            last = Linear(hidden, config.outputs, bias=config.head_bias)
+            return nn.Sequential(Linear(width, hidden), nn.ReLU(), last)
         case _:
             if width != config.outputs:
                 raise InputError(

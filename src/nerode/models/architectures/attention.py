@@ -24,6 +24,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
@@ -92,8 +93,8 @@ class Attention(SequenceLayer):
         self.size = settings.size or require_divisible("features", inputs, settings.heads)
         if settings.positions == "rope" and self.size % 2:
             raise InputError(_odd(self.size))
-        self.read = nn.Linear(inputs, 3 * self.heads * self.size, bias=settings.bias)
-        self.write = nn.Linear(self.heads * self.size, inputs, bias=settings.bias)
+        self.read = Linear(inputs, 3 * self.heads * self.size, bias=settings.bias)
+        self.write = Linear(self.heads * self.size, inputs, bias=settings.bias)
         nn.init.xavier_uniform_(self.read.weight)
         if settings.bias:
             nn.init.zeros_(self.read.bias)

@@ -30,6 +30,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
@@ -75,9 +76,9 @@ class ComplexDiagonal(SequenceLayer):
         super().__init__(inputs, inputs if settings.readout else 2 * states)
         self.settings = settings
         self.states = states
-        self.radius = nn.Linear(inputs, states) if settings.radius != "one" else None
-        self.angle = nn.Linear(inputs, states)
-        self.write = nn.Linear(inputs, 2 * states)
+        self.radius = Linear(inputs, states) if settings.radius != "one" else None
+        self.angle = Linear(inputs, states)
+        self.write = Linear(inputs, 2 * states)
         self.C = nn.Parameter(torch.randn(inputs, states, 2) * states**-0.5) if settings.readout else None
         self.D = nn.Parameter(torch.ones(inputs)) if settings.readout else None
         self.start = nn.Parameter(torch.zeros(states, 2)) if settings.learned_start else None

@@ -13,6 +13,7 @@ from nerode.core import InputError, NotCompilable, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
+from nerode.models.kernels.linear import Linear
 from nerode.models.weight_writer import BlockPlan, CellPlan, WeightWriter, as_tensor, set_affine
 
 
@@ -50,7 +51,7 @@ class Elman(SequenceLayer):
         hidden = settings.hidden or inputs
         super().__init__(inputs, hidden)
         self.settings = settings
-        self.read = nn.Linear(inputs, hidden)
+        self.read = Linear(inputs, hidden)
         self.recurrent = nn.Parameter(torch.empty(hidden, hidden))
         self.recurrent_bias = nn.Parameter(torch.empty(hidden)) if settings.recurrent_bias else None
         for parameter in self.parameters():

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, State, Surroundings
 from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
@@ -94,14 +95,14 @@ class Gla(LinearAttention):
             learned_start=settings.learned_start,
         )
         self.settings = settings
-        self.query = nn.Linear(inputs, keys, bias=settings.bias)
-        self.key = nn.Linear(inputs, keys, bias=settings.bias)
-        self.value = nn.Linear(inputs, values, bias=settings.bias)
-        self.gate_down = nn.Linear(inputs, settings.gate_rank, bias=False)
-        self.gate_up = nn.Linear(settings.gate_rank, keys)
-        self.output_gate = nn.Linear(inputs, values) if settings.output_gate else None
+        self.query = Linear(inputs, keys, bias=settings.bias)
+        self.key = Linear(inputs, keys, bias=settings.bias)
+        self.value = Linear(inputs, values, bias=settings.bias)
+        self.gate_down = Linear(inputs, settings.gate_rank, bias=False)
+        self.gate_up = Linear(settings.gate_rank, keys)
+        self.output_gate = Linear(inputs, values) if settings.output_gate else None
         self.norm = HeadNorm(settings.heads, values, settings.norm)
-        self.output = nn.Linear(values, outputs, bias=False)
+        self.output = Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:

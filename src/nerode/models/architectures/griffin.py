@@ -34,6 +34,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -96,7 +97,7 @@ class BlockAffine(nn.Module):
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         """Returns W x + b."""
         if len(self.weight) == 1:
-            return nn.functional.linear(x, self.weight[0], self.bias)
+            return linear(x, self.weight[0], self.bias)
         parts = x.reshape(-1, len(self.weight), self.weight.shape[2]).transpose(0, 1)
         mapped = (parts @ self.weight.transpose(1, 2)).transpose(0, 1)
         return mapped.reshape(x.shape) + self.bias
@@ -119,13 +120,13 @@ class Griffin(SequenceLayer):
         self.settings = settings
         blocks = settings.blocks
         self.channels = channels = settings.channels or -(-4 * inputs // (3 * blocks)) * blocks
-        self.linear_y = nn.Linear(inputs, channels) if settings.gate else None
-        self.linear_x = nn.Linear(inputs, channels)
+        self.linear_y = Linear(inputs, channels) if settings.gate else None
+        self.linear_x = Linear(inputs, channels)
         self.convolution = ShortConvolution(channels, settings.convolution) if settings.convolution else None
         self.recurrence_gate = BlockAffine(channels, blocks)
         self.input_gate = BlockAffine(channels, blocks)
         self.decay = nn.Parameter(torch.empty(channels))
-        self.linear_out = nn.Linear(channels, inputs)
+        self.linear_out = Linear(channels, inputs)
         self.start = nn.Parameter(torch.zeros(channels)) if settings.learned_start else None
         self._draw()
 
@@ -134,10 +135,10 @@ class Griffin(SequenceLayer):
         slowest = torch.empty(self.channels).uniform_(_FASTEST, _SLOWEST)
         # The inverse of softplus at -log(gate) / 8.
         self.decay.copy_(torch.log(torch.expm1(-slowest.log() / _SHARPNESS)))
-        for linear in (self.linear_y, self.linear_x, self.linear_out):
-            if linear is not None:
-                nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
-                nn.init.zeros_(linear.bias)
+        for part in (self.linear_y, self.linear_x, self.linear_out):
+            if part is not None:
+                nn.init.normal_(part.weight, std=part.in_features**-0.5)
+                nn.init.zeros_(part.bias)
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels) and the empty window of the convolution."""

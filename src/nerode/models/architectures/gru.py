@@ -20,6 +20,7 @@ from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
+from nerode.models.kernels.linear import Linear
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, as_tensor, set_affine
 
 
@@ -64,7 +65,7 @@ class Gru(SequenceLayer):
         hidden = settings.hidden or inputs
         super().__init__(inputs, hidden)
         self.settings = settings
-        self.read = nn.Linear(inputs, 3 * hidden)
+        self.read = Linear(inputs, 3 * hidden)
         self.recurrent = nn.Parameter(torch.empty(3 * hidden, hidden))
         self.recurrent_bias = nn.Parameter(torch.empty(3 * hidden)) if settings.recurrent_bias else None
         for parameter in self.parameters():

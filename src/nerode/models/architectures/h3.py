@@ -28,6 +28,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
@@ -83,7 +84,7 @@ class H3(SequenceLayer):
             )
         self.heads = inputs // settings.head_width
         shifts = settings.shift_states or settings.states
-        self.q, self.k, self.v = (nn.Linear(inputs, inputs) for _ in range(3))
+        self.q, self.k, self.v = (Linear(inputs, inputs) for _ in range(3))
         self.shift_write = nn.Parameter(torch.eye(1, shifts).repeat(inputs, 1))
         self.shift_read = nn.Parameter(torch.empty(inputs, shifts).uniform_(-(shifts**-0.5), shifts**-0.5))
         self.shift_skip = nn.Parameter(torch.randn(inputs))
@@ -97,7 +98,7 @@ class H3(SequenceLayer):
             learned_write=True,
         )
         self.D = nn.Parameter(torch.randn(self.heads))
-        self.out = nn.Linear(inputs, inputs)
+        self.out = Linear(inputs, inputs)
         self.start = nn.Parameter(torch.zeros(self._state_shape)) if settings.learned_start else None
 
     @property

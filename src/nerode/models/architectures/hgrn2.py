@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm
 from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
@@ -85,11 +86,11 @@ class Hgrn2(LinearAttention):
             learned_start=settings.learned_start,
         )
         self.settings = settings
-        self.query = nn.Linear(inputs, keys, bias=settings.bias)
-        self.forget = nn.Linear(inputs, keys, bias=settings.bias)
-        self.value = nn.Linear(inputs, values, bias=settings.bias)
+        self.query = Linear(inputs, keys, bias=settings.bias)
+        self.forget = Linear(inputs, keys, bias=settings.bias)
+        self.value = Linear(inputs, values, bias=settings.bias)
         self.norm = make_norm(settings.norm, values)
-        self.output = nn.Linear(values, outputs, bias=False)
+        self.output = Linear(values, outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:

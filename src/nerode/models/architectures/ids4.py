@@ -19,6 +19,7 @@ from torch.nn.functional import gelu
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, Surroundings
+from nerode.models.kernels.linear import Linear, linear
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
@@ -78,9 +79,9 @@ class Ids4(DenseLayer):
         states = settings.states
         drawn = torch.eye(states) + torch.randn(inputs, states, states) / states**0.5
         self.A = nn.Parameter(drawn / (2 * inputs) ** 0.5 if settings.draw == "balanced" else drawn)
-        self.B = nn.Linear(inputs, states, bias=False) if settings.write else None
-        self.C = nn.Linear(states, inputs)
-        self.D = nn.Linear(inputs, inputs, bias=False)
+        self.B = Linear(inputs, states, bias=False) if settings.write else None
+        self.C = Linear(states, inputs)
+        self.D = Linear(inputs, inputs, bias=False)
         self.start = nn.Parameter(torch.eye(states)[0]) if settings.learned_start else None
 
     def first_state(self) -> Tensor:
@@ -91,7 +92,7 @@ class Ids4(DenseLayer):
     def matrices(self, x: Float[Tensor, "... inputs"]) -> Tensor:
         """Returns A(x) (…, 1, states, states)."""
         states = self.settings.states
-        summed = (x @ self.A.flatten(1)).reshape(*x.shape[:-1], 1, states, states)
+        summed = linear(x, self.A.flatten(1).T).reshape(*x.shape[:-1], 1, states, states)
         return gelu(summed) if self.settings.activation == "gelu" else summed
 
     def writes(self, x: Float[Tensor, "... inputs"]) -> Tensor | None:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import widened
 
@@ -64,10 +65,10 @@ class LocalAttention(SequenceLayer):
         self.heads = settings.heads or max(1, inputs // _HEAD_SIZE)
         self.size = require_divisible("inputs", inputs, self.heads)
         self.rotated = int(self.size * settings.rotary) // 2 * 2
-        self.q_proj = nn.Linear(inputs, inputs, bias=False)
-        self.k_proj = nn.Linear(inputs, self.size, bias=False)
-        self.v_proj = nn.Linear(inputs, self.size, bias=False)
-        self.o_proj = nn.Linear(inputs, inputs)
+        self.q_proj = Linear(inputs, inputs, bias=False)
+        self.k_proj = Linear(inputs, self.size, bias=False)
+        self.v_proj = Linear(inputs, self.size, bias=False)
+        self.o_proj = Linear(inputs, inputs)
         for linear in (self.q_proj, self.k_proj, self.v_proj, self.o_proj):
             nn.init.normal_(linear.weight, std=inputs**-0.5)
         nn.init.zeros_(self.o_proj.bias)

@@ -26,6 +26,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import Mixing, Readout
@@ -133,14 +134,14 @@ class Lru(SequenceLayer):
 
     def _drive(self, x: Float[Tensor, "... inputs"]) -> Complex[Tensor, "... states"]:
         # Real products: x is real, and B as pairs is a matrix with twice the rows.
-        driven = widened(x) @ widened(self.B).transpose(1, 2).flatten(0, 1).T
+        driven = linear(widened(x), widened(self.B).transpose(1, 2).flatten(0, 1))
         drive = torch.view_as_complex(torch.unflatten(driven, -1, (-1, 2)))
         return drive if self.log_scale is None else widened(self.log_scale).exp() * drive
 
     def _finish(self, h: Complex[Tensor, "... states"], x: Float[Tensor, "... inputs"]) -> Tensor:
         # Re(C h) is a real product of the pairs of h with those of conj(C).
         signs = torch.tensor([1.0, -1.0], dtype=h.real.dtype, device=h.device)
-        y = (torch.view_as_real(h).flatten(-2) @ (widened(self.C) * signs).flatten(1).T).to(x.dtype)
+        y = linear(torch.view_as_real(h).flatten(-2), (widened(self.C) * signs).flatten(1)).to(x.dtype)
         y = y if self.D is None else y + self.D * x
         return self.readout(y)  # type: ignore[no-any-return]
 

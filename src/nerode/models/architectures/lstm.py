@@ -18,6 +18,7 @@ from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
+from nerode.models.kernels.linear import Linear
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
@@ -56,7 +57,7 @@ class Lstm(SequenceLayer):
         hidden = settings.hidden or inputs
         super().__init__(inputs, hidden)
         self.settings = settings
-        self.read = nn.Linear(inputs, 4 * hidden)
+        self.read = Linear(inputs, 4 * hidden)
         self.recurrent = nn.Parameter(torch.empty(4 * hidden, hidden))
         self.recurrent_bias = nn.Parameter(torch.empty(4 * hidden)) if settings.recurrent_bias else None
         for parameter in self.parameters():

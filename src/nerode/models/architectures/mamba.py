@@ -33,6 +33,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import StepSizes
@@ -98,17 +99,17 @@ class Mamba(SequenceLayer):
         self.settings = settings
         self.channels = channels = settings.channels or 2 * inputs
         self.rank = settings.rank or math.ceil(inputs / 16)
-        self.in_proj = nn.Linear(inputs, 2 * channels if settings.gate else channels, bias=settings.bias)
+        self.in_proj = Linear(inputs, 2 * channels if settings.gate else channels, bias=settings.bias)
         self.convolution = None
         if settings.convolution:
             self.convolution = ShortConvolution(
                 channels, settings.convolution, bias=settings.convolution_bias
             )
-        self.x_proj = nn.Linear(channels, self.rank + 2 * settings.states, bias=False)
-        self.dt_proj = nn.Linear(self.rank, channels)
+        self.x_proj = Linear(channels, self.rank + 2 * settings.states, bias=False)
+        self.dt_proj = Linear(self.rank, channels)
         self.A_log = nn.Parameter(torch.empty(channels, settings.states))
         self.D = nn.Parameter(torch.ones(channels)) if settings.skip else None
-        self.out_proj = nn.Linear(channels, inputs, bias=settings.bias)
+        self.out_proj = Linear(channels, inputs, bias=settings.bias)
         self.start = nn.Parameter(torch.zeros(channels, settings.states)) if settings.learned_start else None
         self._draw()
 

@@ -33,6 +33,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.exact_gates import ExactGates, amount
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -118,7 +119,7 @@ class Mamba2(SequenceLayer):
         self.head_size = settings.head_size or _largest_divisor(channels, 64)
         self.heads = heads = _number_of_heads(channels, self.head_size, settings.groups)
         self.convolved = channels + 2 * settings.groups * settings.states
-        self.in_proj = nn.Linear(inputs, sum(self._widths()), bias=settings.bias)
+        self.in_proj = Linear(inputs, sum(self._widths()), bias=settings.bias)
         self.convolution = None
         if settings.convolution:
             self.convolution = ShortConvolution(
@@ -128,7 +129,7 @@ class Mamba2(SequenceLayer):
         self.A_log = nn.Parameter(torch.empty(heads).uniform_(1, _STRONGEST).log())
         self.D = nn.Parameter(torch.ones(heads)) if settings.skip else None
         self.norm_weight = nn.Parameter(torch.ones(channels)) if settings.norm else None
-        self.out_proj = nn.Linear(channels, inputs, bias=settings.bias)
+        self.out_proj = Linear(channels, inputs, bias=settings.bias)
         self.start = None
         if settings.learned_start:
             self.start = nn.Parameter(torch.zeros(heads, settings.states, self.head_size))

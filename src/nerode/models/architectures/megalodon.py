@@ -33,6 +33,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
@@ -227,9 +228,9 @@ class Megalodon(SequenceLayer):
         self.average = ComplexMovingAverage(inputs, settings.states)
         self.skip = nn.Parameter(nn.init.trunc_normal_(torch.empty(inputs), std=0.25, a=-1.0, b=1.0))
         self.average_norm = nn.RMSNorm(inputs, eps=1e-5)
-        self.to_shared, self.to_values = nn.Linear(inputs, shared), nn.Linear(inputs, values)
-        self.to_gate, self.direct = nn.Linear(inputs, values), nn.Linear(inputs, inputs)
-        self.out = nn.Linear(values, inputs, bias=False)
+        self.to_shared, self.to_values = Linear(inputs, shared), Linear(inputs, values)
+        self.to_gate, self.direct = Linear(inputs, values), Linear(inputs, inputs)
+        self.out = Linear(values, inputs, bias=False)
         self.query_key_scale = nn.Parameter(torch.zeros(2, shared))
         self.query_key_bias = nn.Parameter(torch.zeros(2, shared))
         self.feed_forward = _FeedForward(inputs, settings) if settings.feed_forward != "none" else None
@@ -302,9 +303,9 @@ class _FeedForward(nn.Module):
         super().__init__()
         hidden = max(1, round(settings.expansion * width))
         self.norm = nn.LayerNorm(width, eps=1e-5)
-        self.up = nn.Linear(width, hidden, bias=False)
-        self.gate = nn.Linear(width, hidden, bias=False) if settings.feed_forward == "swiglu" else None
-        self.down = nn.Linear(hidden, width, bias=False)
+        self.up = Linear(width, hidden, bias=False)
+        self.gate = Linear(width, hidden, bias=False) if settings.feed_forward == "swiglu" else None
+        self.down = Linear(hidden, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns the features of each position."""

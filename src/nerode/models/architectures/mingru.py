@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from nerode.core import Exact, Reference, to_float
 from nerode.models.base import DiagonalTransition, LayerKind, SequenceLayer, State, require_features
 from nerode.models.exact_gates import ExactGates
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.registers import registers_of, share_of
@@ -60,8 +61,8 @@ class MinGru(SequenceLayer):
         hidden = settings.hidden or inputs
         super().__init__(inputs, hidden)
         self.settings = settings
-        self.gate = nn.Linear(inputs, hidden)
-        self.candidate = nn.Linear(inputs, hidden)
+        self.gate = Linear(inputs, hidden)
+        self.candidate = Linear(inputs, hidden)
         self.start = nn.Parameter(torch.zeros(hidden)) if settings.learned_start else None
 
     def initial_state(self, batch: int) -> State:

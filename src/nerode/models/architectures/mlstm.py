@@ -33,6 +33,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     BlockLinear,
@@ -130,10 +131,10 @@ class MLstmCell(SequenceLayer):
             require_divisible("keys", keys, heads),
             require_divisible("values", values, heads),
         )
-        self.query, self.key = nn.Linear(inputs, keys), nn.Linear(inputs, keys)
-        self.value = nn.Linear(inputs, values)
+        self.query, self.key = Linear(inputs, keys), Linear(inputs, keys)
+        self.value = Linear(inputs, values)
         self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
-        self.output_gate = nn.Linear(inputs, values) if settings.output_gate else None
+        self.output_gate = Linear(inputs, values) if settings.output_gate else None
         learned = settings.learned_start
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
         self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
@@ -193,7 +194,7 @@ class MLstmBlock(SequenceLayer):
         heads, width = settings.heads, round(settings.expansion * inputs)
         size = require_divisible("inner features", width, heads)
         self.head_shape = (heads, size, size)
-        self.up = nn.Linear(inputs, 2 * width, bias=False)
+        self.up = Linear(inputs, 2 * width, bias=False)
         self.convolution = ShortConvolution(width, settings.window)
         self.query = BlockLinear(width, settings.projection_block)
         self.key = BlockLinear(width, settings.projection_block)
@@ -201,7 +202,7 @@ class MLstmBlock(SequenceLayer):
         self.input_gate, self.forget_gate = _gate_maps(3 * width, heads)
         self.norm = HeadNorm(heads, width, "layer")
         self.skip = nn.Parameter(torch.ones(width))
-        self.down = nn.Linear(width, inputs, bias=False)
+        self.down = Linear(width, inputs, bias=False)
         learned = settings.learned_start
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
         self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
@@ -277,11 +278,11 @@ class MLstmLarge(SequenceLayer):
             require_divisible("values", values, heads),
         )
         self.query, self.key, self.value, self.output_gate = (
-            nn.Linear(inputs, width, bias=False) for width in (keys, keys, values, values)
+            Linear(inputs, width, bias=False) for width in (keys, keys, values, values)
         )
         self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
         self.norm = HeadNorm(heads, values, "layer", eps=settings.norm_epsilon)
-        self.down = nn.Linear(values, inputs, bias=False)
+        self.down = Linear(values, inputs, bias=False)
 
     def initial_state(self, batch: int) -> State:
         """Returns C₀, n₀ and m₀, all zero."""
@@ -334,7 +335,7 @@ def build_mlstm(inputs: int, settings: MLstmSettings) -> SequenceLayer:
 
 def _gate_maps(inputs: int, heads: int) -> tuple[nn.Linear, nn.Linear]:
     """The maps to the logits of the input and the forget gates."""
-    maps = nn.Linear(inputs, heads), nn.Linear(inputs, heads)
+    maps = Linear(inputs, heads), Linear(inputs, heads)
     for part in maps:
         nn.init.zeros_(part.weight)
     nn.init.normal_(maps[0].bias, std=0.1)

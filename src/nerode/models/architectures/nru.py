@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.nru import Heads, nru, nru_step
 
 
@@ -74,7 +75,7 @@ class Nru(SequenceLayer):
             rectified=settings.rectified,
         )
         state = hidden + settings.memory
-        self.read = nn.Linear(inputs, hidden)
+        self.read = Linear(inputs, hidden)
         self.recurrent = nn.Parameter(torch.empty(hidden, state))
         self.head_weight = nn.Parameter(torch.empty(self.heads.width, state))
         self.head_bias = nn.Parameter(torch.empty(self.heads.width))

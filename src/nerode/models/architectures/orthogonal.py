@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import DenseLayer
@@ -75,10 +76,10 @@ class Orthogonal(DenseLayer):
         self.settings = settings
         blocks, size = settings.blocks, settings.size
         self.columns = settings.columns or size
-        self.W = nn.Linear(inputs, blocks * size**2, bias=False)
+        self.W = Linear(inputs, blocks * size**2, bias=False)
         nn.init.normal_(self.W.weight, std=(settings.spread or inputs**-0.5) / 2**0.5)
-        self.B = nn.Linear(inputs, blocks * size * self.columns, bias=False) if settings.write else None
-        self.C = nn.Linear(blocks * size * self.columns, self.outputs)
+        self.B = Linear(inputs, blocks * size * self.columns, bias=False) if settings.write else None
+        self.C = Linear(blocks * size * self.columns, self.outputs)
         start = torch.eye(size, self.columns).repeat(blocks, 1, 1)
         if settings.learned_start:
             self.start = nn.Parameter(start)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from nerode.core import NotCompilable, Reference, to_complex
 from nerode.models.base import LayerKind, State, Surroundings, require_features
 from nerode.models.kernels.choice_scan import choice_scan, choose_rows
+from nerode.models.kernels.linear import Linear, linear
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import DenseLayer
@@ -79,13 +80,13 @@ class PdSsm(DenseLayer):
         super().__init__(inputs, inputs)
         self.settings = settings
         self.states = states = settings.states or inputs
-        self.S = nn.Linear(inputs, settings.dictionary, bias=False)
+        self.S = Linear(inputs, settings.dictionary, bias=False)
         self.dictionary = nn.Parameter(torch.randn(settings.dictionary, states, states) / states**0.5)
         self.size, self.phase = (_mlp(inputs, settings.expansion * states, states) for _ in range(2))
         self.B = None
         if settings.write:
             self.B = nn.Parameter(torch.randn(states, inputs, 2) / (2 * states) ** 0.5)
-        self.C = nn.Linear(2 * states, inputs)
+        self.C = Linear(2 * states, inputs)
         self.d = nn.Parameter(torch.randn(inputs) / inputs**0.5)
         self.start = None
         if settings.learned_start:
@@ -134,7 +135,7 @@ class PdSsm(DenseLayer):
         """Returns B x (…, 1, states, 1), complex."""
         if self.B is None:
             return None
-        real, imaginary = (widened(x) @ part.T for part in widened(self.B).unbind(-1))
+        real, imaginary = (linear(widened(x), part) for part in widened(self.B).unbind(-1))
         return torch.complex(real, imaginary)[..., None, :, None]
 
     def output(self, h: Tensor, x: Float[Tensor, "... inputs"]) -> Tensor:
@@ -149,7 +150,7 @@ class PdSsm(DenseLayer):
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.GELU(), nn.Linear(hidden, outputs))
+    return nn.Sequential(Linear(inputs, hidden), nn.GELU(), Linear(hidden, outputs))
 
 
 _SATURATED = 1000.0

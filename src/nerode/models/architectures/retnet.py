@@ -24,6 +24,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.linear_attention import (
@@ -79,12 +80,12 @@ class RetNet(SequenceLayer):
         if size % 2:
             raise InputError(f"a head has {size} keys; RetNet turns them in pairs, so give an even number")
         self.head_shape = (heads, size // 2, 2, require_divisible("values", values, heads))
-        self.query = nn.Linear(inputs, keys, bias=False)
-        self.key = nn.Linear(inputs, keys, bias=False)
-        self.value = nn.Linear(inputs, values, bias=False)
-        self.gate = nn.Linear(inputs, values, bias=False)
+        self.query = Linear(inputs, keys, bias=False)
+        self.key = Linear(inputs, keys, bias=False)
+        self.value = Linear(inputs, values, bias=False)
+        self.gate = Linear(inputs, values, bias=False)
         self.norm = HeadNorm(heads, values, settings.norm, eps=1e-6, weight=False)
-        self.output = nn.Linear(values, self.outputs, bias=False)
+        self.output = Linear(values, self.outputs, bias=False)
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
         for part in (self.query, self.key, self.value, self.gate):
             nn.init.xavier_uniform_(part.weight, gain=2**-2.5)

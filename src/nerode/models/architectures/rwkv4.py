@@ -28,6 +28,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import stabilisers
@@ -73,10 +74,10 @@ class Rwkv4(SequenceLayer):
         self.mix = nn.Parameter(mix.to(anchor))
         self.decay = nn.Parameter((8 * along ** (0.7 + 1.3 * depth.rising) - 5).to(anchor))
         self.bonus = nn.Parameter((zigzag(width) / 2 + torch.tensor(0.3).log()).to(anchor))
-        self.receptance = nn.Linear(inputs, width, bias=False)
-        self.key = nn.Linear(inputs, width, bias=False)
-        self.value = nn.Linear(inputs, width, bias=False)
-        self.output = nn.Linear(width, self.outputs, bias=False)
+        self.receptance = Linear(inputs, width, bias=False)
+        self.key = Linear(inputs, width, bias=False)
+        self.value = Linear(inputs, width, bias=False)
+        self.output = Linear(width, self.outputs, bias=False)
 
     def initial_state(self, batch: int) -> State:
         """Returns sums of nothing: zeros, with a stabiliser m below all that will come."""
@@ -173,9 +174,9 @@ class RwkvChannelMix(SequenceLayer):
         hidden = max(1, round(settings.expansion * inputs))
         mix = (ramp(inputs) ** settings.depth.falling).to(torch.get_default_dtype())
         self.mix = nn.Parameter(torch.stack([mix, mix]))
-        self.receptance = nn.Linear(inputs, inputs, bias=False)
-        self.key = nn.Linear(inputs, hidden, bias=False)
-        self.value = nn.Linear(hidden, inputs, bias=False)
+        self.receptance = Linear(inputs, inputs, bias=False)
+        self.key = Linear(inputs, hidden, bias=False)
+        self.value = Linear(hidden, inputs, bias=False)
 
     def initial_state(self, batch: int) -> State:
         """Returns features of zero before the first position."""

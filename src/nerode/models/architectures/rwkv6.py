@@ -24,6 +24,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
@@ -95,12 +96,12 @@ class Rwkv6(SequenceLayer):
         self.decay_down = nn.Parameter(torch.zeros(inputs, settings.decay_rank))
         self.decay_up = nn.Parameter(torch.empty(settings.decay_rank, width))
         self.bonus = nn.Parameter(torch.empty(settings.heads, size))
-        self.receptance = nn.Linear(inputs, width, bias=False)
-        self.key = nn.Linear(inputs, width, bias=False)
-        self.value = nn.Linear(inputs, width, bias=False)
-        self.gate = nn.Linear(inputs, width, bias=False)
+        self.receptance = Linear(inputs, width, bias=False)
+        self.key = Linear(inputs, width, bias=False)
+        self.value = Linear(inputs, width, bias=False)
+        self.gate = Linear(inputs, width, bias=False)
         self.norm = HeadNorm(settings.heads, width, "layer", eps=64e-5, bias=True)
-        self.output = nn.Linear(width, self.outputs, bias=False)
+        self.output = Linear(width, self.outputs, bias=False)
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
         self._draw()
 
@@ -149,7 +150,7 @@ class Rwkv6(SequenceLayer):
         mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
         mixed = x[..., None, :] + change[..., None, :] * mix
         for_decay, for_key, for_value, for_receptance, for_gate = mixed.unbind(-2)
-        logit = self.decay + torch.tanh(for_decay @ self.decay_down) @ self.decay_up
+        logit = self.decay + linear(torch.tanh(linear(for_decay, self.decay_down.T)), self.decay_up.T)
         keep = torch.exp(-torch.exp(logit))
         found = (
             self.receptance(for_receptance),

@@ -27,6 +27,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.linear_attention import HeadNorm, require_divisible, require_positive, split_heads
 
@@ -86,9 +87,9 @@ class LowRank(nn.Module):
 
     def __init__(self, inputs: int, rank: int, activation: nn.Module, *, bias: bool) -> None:
         super().__init__()
-        self.down = nn.Linear(inputs, rank, bias=False)
+        self.down = Linear(inputs, rank, bias=False)
         self.activation = activation
-        self.up = nn.Linear(rank, inputs, bias=bias)
+        self.up = Linear(rank, inputs, bias=bias)
         nn.init.zeros_(self.down.weight)
         nn.init.orthogonal_(self.up.weight, gain=0.1)
 
@@ -124,9 +125,7 @@ class Rwkv7(SequenceLayer):
         self.heads = settings.heads
         self.width = require_divisible("inputs", inputs, settings.heads)
         self.mix = nn.Parameter(torch.empty(6, inputs)) if settings.token_shift else None
-        self.query, self.key, self.value, self.output = (
-            nn.Linear(inputs, inputs, bias=False) for _ in range(4)
-        )
+        self.query, self.key, self.value, self.output = (Linear(inputs, inputs, bias=False) for _ in range(4))
         small = published_rank(1.8 * inputs**0.5, inputs)
         self.decay: LowRank | None = None
         if settings.decays:

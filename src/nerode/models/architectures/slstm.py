@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
 from nerode.models.exact_gates import ExactCell, StackedRows
+from nerode.models.kernels.linear import linear
 from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
@@ -159,7 +160,7 @@ class Slstm(SequenceLayer):
 
     def _read(self, x: Tensor, weight: Tensor) -> Tensor:
         if not self.settings.headwise:
-            return nn.functional.linear(x, weight.flatten(0, 1))
+            return linear(x, weight.flatten(0, 1))
         parts = x.reshape(*x.shape[:-1], self.settings.heads, -1)
         return torch.einsum("...hd,ghod->...gho", parts, weight).flatten(-3)
 

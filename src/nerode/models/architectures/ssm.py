@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
 from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State, require_features
+from nerode.models.kernels.linear import linear
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import dense_states
 from nerode.models.weight_writer import (
@@ -103,7 +104,7 @@ class Ssm(SequenceLayer):
         """Returns the outputs and the last h."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        h = dense_states(self.transition_matrix(), x @ self.B.T, start)
+        h = dense_states(self.transition_matrix(), linear(x, self.B), start)
         return self._read(h), {"h": h[:, -1]}
 
     def transition(
@@ -133,7 +134,7 @@ class Ssm(SequenceLayer):
     def _read(self, h: Float[Tensor, "... states"]) -> Tensor:
         if self.C is None:
             return h
-        return (h if self.bias is None else (h + self.bias).relu()) @ self.C.T
+        return linear(h if self.bias is None else (h + self.bias).relu(), self.C)
 
 
 class SsmWriter(WeightWriter):

@@ -27,6 +27,7 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -91,21 +92,21 @@ class TttLinear(SequenceLayer):
                 f"a head of {self.width} features cannot be turned in pairs; choose another number of heads, "
                 "or rotary=false"
             )
-        self.query = nn.Linear(inputs, inputs, bias=False)
+        self.query = Linear(inputs, inputs, bias=False)
         self.convolution: ShortConvolution | None = None
         self.key: nn.Linear | None = None
         if settings.convolution:
             self.convolution = ShortConvolution(2 * inputs, settings.convolution)
         else:
-            self.key = nn.Linear(inputs, inputs, bias=False)
-        self.value = nn.Linear(inputs, inputs, bias=False)
-        self.gate = nn.Linear(inputs, inputs, bias=False) if settings.output_gate else None
+            self.key = Linear(inputs, inputs, bias=False)
+        self.value = Linear(inputs, inputs, bias=False)
+        self.gate = Linear(inputs, inputs, bias=False) if settings.output_gate else None
         self.norm = nn.LayerNorm(inputs, eps=1e-6) if settings.output_norm else nn.Identity()
-        self.output = nn.Linear(inputs, inputs, bias=False)
+        self.output = Linear(inputs, inputs, bias=False)
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=(0.8 / inputs) ** 0.5)
-        self.rate = nn.Linear(inputs, self.heads)
+        self.rate = Linear(inputs, self.heads)
         nn.init.normal_(self.rate.weight, std=0.02)
         nn.init.zeros_(self.rate.bias)
         self.token_scale = nn.Parameter(torch.zeros(self.mini_batch))

@@ -51,9 +51,7 @@ def one_by_one(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, 
     return tuple(torch.stack(values) for values in zip(*parts, strict=True))
 
 
-def weight_gradients(
-    dsums: Tensor, given: Tensor, initial: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def weight_gradients(dsums: Tensor, given: Tensor, initial: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Returns the gradients of W and b where those of the sums W v + b are `dsums`.
 
     Args:
@@ -65,9 +63,7 @@ def weight_gradients(
     members, batch, time, outputs = dsums.shape
     inputs = given.shape[-1]
     dweight, dbias = dsums.new_empty(members, outputs, inputs), dsums.new_empty(members, outputs)
-    call(
-        "product_sums", dsums, given, initial, dweight, dbias, *(members, batch, time, inputs, outputs)
-    )
+    call("product_sums", dsums, given, initial, dweight, dbias, *(members, batch, time, inputs, outputs))
     return dweight, dbias
 
 

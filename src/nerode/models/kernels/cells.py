@@ -156,7 +156,7 @@ def lstm(
 def _checked_start(
     inputs: Tensor, weight: Tensor, initial: Tensor | None, *, gates: int, features: int | None = None
 ) -> Tensor:
-    """The initial state, after a look at everything that is given; the inputs may have features of their own."""
+    """The initial state, after a look at all that is given; the inputs may have features of their own."""
     members = "members " if inputs.ndim == 4 else ""
     require_sequence("inputs", inputs, f"{members}batch time gates*hidden")
     require_sequence("weight", weight, f"{members}gates*hidden hidden")

@@ -12,13 +12,16 @@ from torch.autograd.function import once_differentiable
 from nerode.models.kernels.arguments import MemberFunction, weight_gradients
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
+WORTH_A_CALL = 1 << 17
+"""The number of products below which torch's own operation is quicker to call than a kernel."""
+
 
 class Linear(nn.Linear):
     """torch's linear layer, with native products where the input is a whole sequence."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Returns W x + b at every position."""
-        return linear(input, self.weight, self.bias) if input.ndim == 3 else super().forward(input)
+        return linear(input, self.weight, self.bias)
 
 
 def linear(
@@ -26,8 +29,8 @@ def linear(
     weight: Float[Tensor, "outputs inputs"],
     bias: Float[Tensor, " outputs"] | None = None,
 ) -> Float[Tensor, "batch time outputs"]:
-    """Returns W x + b at every position."""
-    if not runs_natively(x, weight, bias) or x.numel() == 0:
+    """Returns W x + b at every position; other shapes than (batch, time, inputs) are left to torch."""
+    if x.ndim != 3 or x.numel() * len(weight) < WORTH_A_CALL or not runs_natively(x, weight, bias):
         return nn.functional.linear(x, weight, bias)
     given = (x[None], weight[None], None if bias is None else bias[None])
     return apply(_Linear, *given)[0]
@@ -42,7 +45,9 @@ class _Linear(MemberFunction):
         x, weight, bias = (None if tensor is None else dense(tensor) for tensor in arguments)
         members, outputs, inputs = weight.shape
         y = x.new_empty(*x.shape[:-1], outputs)
-        call("product_rows", x, weight, bias, y, members, y.numel() // (members * outputs), inputs, outputs, 0)
+        call(
+            "product_rows", x, weight, bias, y, members, y.numel() // (members * outputs), inputs, outputs, 0
+        )
         return y
 
     @staticmethod
@@ -61,8 +66,18 @@ class _Linear(MemberFunction):
         if ctx.needs_input_grad[0]:
             members, outputs, inputs = weight.shape
             dx = torch.empty_like(x)
-            call("product_rows", dy, weight, None, dx, members, x.numel() // (members * inputs), inputs, outputs, 1)
+            call(
+                "product_rows",
+                dy,
+                weight,
+                None,
+                dx,
+                members,
+                x.numel() // (members * inputs),
+                inputs,
+                outputs,
+                1,
+            )
         if ctx.needs_input_grad[1] or ctx.needs_input_grad[2]:
             dweight, dbias = weight_gradients(dy, x)
         return dx, dweight, dbias if ctx.needs_input_grad[2] else None
-

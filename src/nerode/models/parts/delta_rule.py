@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -37,7 +38,7 @@ class DecayGate(nn.Module):
 
     def __init__(self, inputs: int, heads: int) -> None:
         super().__init__()
-        self.read = nn.Linear(inputs, heads, bias=False)
+        self.read = Linear(inputs, heads, bias=False)
         self.log_rate = nn.Parameter(torch.empty(heads).uniform_(1, 16).log())
         step = torch.exp(torch.empty(heads).uniform_(math.log(0.001), math.log(0.1)))
         self.bias = nn.Parameter(step + torch.log(-torch.expm1(-step)))
@@ -138,15 +139,15 @@ class DeltaRule(SequenceLayer):
         self.values = settings.width_of_head(inputs, settings.value_width)
         self.scale = self.keys**-0.5 if settings.scale is None else settings.scale
         self.sizes = [heads * self.keys, factors * heads * self.keys, factors * heads * self.values]
-        self.query, self.key, self.value = (nn.Linear(inputs, n, bias=settings.bias) for n in self.sizes)
-        self.beta = nn.Linear(inputs, factors * heads, bias=settings.bias)
+        self.query, self.key, self.value = (Linear(inputs, n, bias=settings.bias) for n in self.sizes)
+        self.beta = Linear(inputs, factors * heads, bias=settings.bias)
         self.decay = DecayGate(inputs, heads) if decays else None
         size = settings.convolution
         self.convolution = ShortConvolution(sum(self.sizes), size, bias=False) if size else None
         self.norm = nn.RMSNorm(self.values, eps=1e-5) if settings.output_norm == "rms" else nn.Identity()
         read = heads * self.values
-        self.gate = nn.Linear(inputs, read, bias=False) if settings.output_gate else None
-        self.output = nn.Linear(read, inputs, bias=False)
+        self.gate = Linear(inputs, read, bias=False) if settings.output_gate else None
+        self.output = Linear(read, inputs, bias=False)
         self.start: nn.Parameter | None = None
         if settings.learned_start:
             self.start = nn.Parameter(torch.zeros(heads, self.keys, self.values))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.models.kernels.linear import Linear
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import diagonal_system
 
@@ -74,9 +75,9 @@ class Readout(nn.Module):
         self.activation = nn.GELU() if activation else nn.Identity()
         self.mixing: nn.Module = nn.Identity()
         if mixing == "glu":
-            self.mixing = nn.Sequential(nn.Linear(inputs, 2 * outputs), nn.GLU())
+            self.mixing = nn.Sequential(Linear(inputs, 2 * outputs), nn.GLU())
         elif mixing == "linear":
-            self.mixing = nn.Linear(inputs, outputs)
+            self.mixing = Linear(inputs, outputs)
 
     def forward(self, y: Float[Tensor, "... inputs"]) -> Float[Tensor, "... outputs"]:
         """Returns the features of each position."""
