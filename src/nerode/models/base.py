@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from nerode.core import InputError, Reference
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
+from nerode.models.kernels.norms import CentredNorm, ScaledNorm
 from nerode.models.weight_writer import WeightWriter
 from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
 
@@ -347,9 +348,9 @@ def make_norm(norm: Norm, width: int, epsilon: float = NORM_EPSILON) -> nn.Modul
     """Returns the module of a norm; the identity for none."""
     match norm:
         case "layer":
-            return nn.LayerNorm(width, eps=epsilon)
+            return CentredNorm(width, eps=epsilon)
         case "rms":
-            return nn.RMSNorm(width, eps=epsilon)
+            return ScaledNorm(width, eps=epsilon)
         case _:
             return nn.Identity()
 

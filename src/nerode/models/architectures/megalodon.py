@@ -34,6 +34,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.linear import Linear
+from nerode.models.kernels.norms import CentredNorm, ScaledNorm
 from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
@@ -227,7 +228,7 @@ class Megalodon(SequenceLayer):
         self.norm = TimestepNorm(inputs, settings.norm_groups)
         self.average = ComplexMovingAverage(inputs, settings.states)
         self.skip = nn.Parameter(nn.init.trunc_normal_(torch.empty(inputs), std=0.25, a=-1.0, b=1.0))
-        self.average_norm = nn.RMSNorm(inputs, eps=1e-5)
+        self.average_norm = ScaledNorm(inputs, eps=1e-5)
         self.to_shared, self.to_values = Linear(inputs, shared), Linear(inputs, values)
         self.to_gate, self.direct = Linear(inputs, values), Linear(inputs, inputs)
         self.out = Linear(values, inputs, bias=False)
@@ -302,7 +303,7 @@ class _FeedForward(nn.Module):
     def __init__(self, width: int, settings: MegalodonSettings) -> None:
         super().__init__()
         hidden = max(1, round(settings.expansion * width))
-        self.norm = nn.LayerNorm(width, eps=1e-5)
+        self.norm = CentredNorm(width, eps=1e-5)
         self.up = Linear(width, hidden, bias=False)
         self.gate = Linear(width, hidden, bias=False) if settings.feed_forward == "swiglu" else None
         self.down = Linear(hidden, width, bias=False)

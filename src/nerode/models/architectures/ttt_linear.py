@@ -28,6 +28,7 @@ from nerode.models.base import (
     require_features,
 )
 from nerode.models.kernels.linear import Linear
+from nerode.models.kernels.norms import CentredNorm
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -101,7 +102,7 @@ class TttLinear(SequenceLayer):
             self.key = Linear(inputs, inputs, bias=False)
         self.value = Linear(inputs, inputs, bias=False)
         self.gate = Linear(inputs, inputs, bias=False) if settings.output_gate else None
-        self.norm = nn.LayerNorm(inputs, eps=1e-6) if settings.output_norm else nn.Identity()
+        self.norm = CentredNorm(inputs, eps=1e-6) if settings.output_norm else nn.Identity()
         self.output = Linear(inputs, inputs, bias=False)
         for module in self.modules():
             if isinstance(module, nn.Linear):

@@ -9,6 +9,7 @@
 #include "dense_states.hpp"
 #include "diagonal.hpp"
 #include "erase_states.hpp"
+#include "norms.hpp"
 #include "products.hpp"
 #include "selective.hpp"
 #include "walk.hpp"
@@ -183,3 +184,19 @@ WALK(uint32_uint32, uint32_t, uint32_t)
 
 PRODUCTS(float32, float)
 PRODUCTS(float64, double)
+
+#define NORMS(NAME, T)                                                                                       \
+  EXPORT int norm_forward_##NAME(const T* x, const T* weight, const T* bias, T* y, T* kept,                  \
+                                 const T* epsilon, I members, I rows, I width, I centred, I threads) {       \
+    return nerode::norm_forward<T>(x, weight, bias, y, kept, epsilon, members, rows, width, centred,         \
+                                   threads);                                                                 \
+  }                                                                                                          \
+  EXPORT int norm_backward_##NAME(const T* x, const T* weight, const T* kept, const T* dy, T* dx,            \
+                                  T* dweight, T* dbias, T* parts, I members, I rows, I width, I centred,     \
+                                  I threads) {                                                               \
+    return nerode::norm_backward<T>(x, weight, kept, dy, dx, dweight, dbias, parts, members, rows, width,    \
+                                    centred, threads);                                                       \
+  }
+
+NORMS(float32, float)
+NORMS(float64, double)

@@ -23,6 +23,7 @@ from nerode.core import InputError
 from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
+from nerode.models.kernels.norms import ScaledNorm
 from nerode.models.parts.precision import widened
 from nerode.models.parts.short_convolution import ShortConvolution
 
@@ -144,7 +145,7 @@ class DeltaRule(SequenceLayer):
         self.decay = DecayGate(inputs, heads) if decays else None
         size = settings.convolution
         self.convolution = ShortConvolution(sum(self.sizes), size, bias=False) if size else None
-        self.norm = nn.RMSNorm(self.values, eps=1e-5) if settings.output_norm == "rms" else nn.Identity()
+        self.norm = ScaledNorm(self.values, eps=1e-5) if settings.output_norm == "rms" else nn.Identity()
         read = heads * self.values
         self.gate = Linear(inputs, read, bias=False) if settings.output_gate else None
         self.output = Linear(read, inputs, bias=False)
