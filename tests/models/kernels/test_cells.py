@@ -123,7 +123,8 @@ def test_a_sequence_in_parts_is_the_whole_sequence(name: str, dtype: torch.dtype
     joined = [torch.cat(pieces, dim=1) for pieces in zip(*parts, strict=True)]
     if native.library() is None or (name == "lstm-reading" and dtype == torch.bfloat16):
         # Torch rounds a slice otherwise than the whole; the bits are a promise of the native kernels.
-        torch.testing.assert_close(whole, tuple(joined))
+        loose = {"rtol": 0.05, "atol": 0.05} if dtype == torch.bfloat16 else {}
+        torch.testing.assert_close(whole, tuple(joined), **loose)
     else:
         assert_same_bits(whole, joined)
 

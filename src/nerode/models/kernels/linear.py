@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels.arguments import MemberFunction, weight_gradients
+from nerode.models.kernels.arguments import MemberFunction, dense_or_none, weight_gradients
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 WORTH_A_CALL = 1 << 17
@@ -33,7 +33,8 @@ def linear(
     if x.ndim != 3 or x.numel() * len(weight) < WORTH_A_CALL or not runs_natively(x, weight, bias):
         return nn.functional.linear(x, weight, bias)
     given = (x[None], weight[None], None if bias is None else bias[None])
-    return apply(_Linear, *given)[0]
+    y: Tensor = apply(_Linear, *given)
+    return y[0]
 
 
 class _Linear(MemberFunction):
@@ -42,7 +43,8 @@ class _Linear(MemberFunction):
     @staticmethod
     def forward(*arguments: Any) -> Tensor:
         """Returns the images."""
-        x, weight, bias = (None if tensor is None else dense(tensor) for tensor in arguments)
+        x, weight = (dense(tensor) for tensor in arguments[:2])
+        bias = dense_or_none(arguments[2])
         members, outputs, inputs = weight.shape
         y = x.new_empty(*x.shape[:-1], outputs)
         call(

@@ -58,7 +58,8 @@ def norm(
             return nn.functional.layer_norm(x, weight.shape, weight, bias, epsilon)
         return nn.functional.rms_norm(x, weight.shape, weight, epsilon)
     shift = None if bias is None else bias[None]
-    return apply(_Norm, x[None], weight[None], shift, epsilon, centred)[0][0]
+    y: Tensor = apply(_Norm, x[None], weight[None], shift, epsilon, centred)[0]
+    return y[0]
 
 
 class _Norm(MemberFunction):
