@@ -69,7 +69,7 @@ EXACT: tuple[tuple[str, str, int], ...] = (
     *((arch, "s3", 1) for arch in CELLS),
     *((arch, f"predict-contains-{word}", 1) for arch in CELLS for word in CONTAINED),
     ("mamba-2", "predict-flip-flop", 2),
-    ("mlstm", "predict-flip-flop", 2),
+    ("mlstm", "predict-flip-flop", 1),
     ("deltaproduct-signed", "s3", 1),
     ("mamba", "predict-d-3", 3),
     ("mamba", "predict-dyck-2-3", 3),

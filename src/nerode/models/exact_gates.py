@@ -63,6 +63,9 @@ class ExactGates(nn.Module, ABC):
     settings: ClassVar[Mapping[str, Any]] = {"learned_start": True}
     """Settings of the plain layer with which exact gates are trained."""
 
+    stacked: ClassVar[Mapping[str, Any]] = {}
+    """Settings that are otherwise where there are several layers."""
+
     one_hot: ClassVar[bool] = False
     """Whether the layer has to read letters as they are, one feature for each, without an embedding."""
 

@@ -163,7 +163,8 @@ def exact_config(architecture: str, task: Task, *, layers: int = 1, three: bool 
     if form is None:
         what = "has no gates of three values" if three else "does not tell its gate scores"
         raise InputError(f"{architecture} {what}; exact gates are for layers that do")
-    layer = LayerConfig(name=architecture, settings=dict(form.settings))
+    settings = {**form.settings, **(form.stacked if layers > 1 else {})}
+    layer = LayerConfig(name=architecture, settings=settings)
     if form.one_hot and layers > 1:
         raise InputError(f"exact gates of {architecture} read letters as they are; give one layer")
     bare = form.bare

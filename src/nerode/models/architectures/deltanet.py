@@ -425,7 +425,9 @@ class ExactProduct(ExactGates):
     """DeltaProduct with signs and exact mirrors: each key of a token is a root, and reflects or rests.
 
     The layer reads letters as they are. What a letter gives for a key scores the three roots; the best one is
-    the key. Nothing is written, so that the state is a permutation of the rows of the learned start.
+    the key. Nothing is written, so that the state is a permutation of the rows of the learned start. The
+    query is the same for every letter: what is answered then depends on the state alone, and not on the last
+    letter beside it, with which short words could be learned one by one.
     """
 
     layer: DeltaProduct
@@ -433,7 +435,7 @@ class ExactProduct(ExactGates):
         "convolution": 0,
         "activation": "none",
         "bias": True,
-        "heads": 4,
+        "heads": 32,
         "key_width": 3,
         "value_width": 4,
         "output_gate": False,
@@ -469,7 +471,7 @@ class ExactProduct(ExactGates):
                 key = root[:, time, factor, ..., None]
                 S = S - key * (on[:, time, factor] * (key * S).sum(-2))[..., None, :]
             found.append(S)
-        query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
+        query = layer.query.bias.view(layer.heads, layer.keys)
         if layer.settings.query_norm == "l2":
             query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
         readings = (layer.scale * query[..., None] * torch.stack(found, dim=1)).sum(-2)
@@ -494,6 +496,7 @@ class ExactProduct(ExactGates):
         roots = layer.key.weight.new_tensor(_ROOTS)[scores.argmax(1)]
         layer.key.weight.copy_(roots.transpose(1, 2).reshape_as(layer.key.weight))
         layer.key.bias.zero_()
+        layer.query.weight.zero_()
         layer.value.weight.zero_()
         layer.value.bias.zero_()
         layer.start.copy_((layer.start * _GRID).round() / _GRID)

@@ -300,10 +300,15 @@ _LARGE = 2.0**12
 
 
 class ExactMamba2(ExactGates):
-    """Mamba-2 with exact gates, one for each head: folded, A is -1 and the state has the scale of Δ."""
+    """Mamba-2 with exact gates, one for each head: folded, A is -1 and the state has the scale of Δ.
+
+    A gate sees one letter, so that a gate that is to see two needs a layer before it. In a stack windows add
+    up, and with them float states; two letters are enough there.
+    """
 
     layer: Mamba2
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "head_size": 2, "learned_start": True}
+    stacked: ClassVar[Mapping[str, Any]] = {"convolution": 2}
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""

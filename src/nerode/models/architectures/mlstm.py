@@ -413,15 +413,27 @@ class MLstmWriter(WeightWriter):
         return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
 
 
+_CONSTANT = 32.0
+"""A feature that SiLU keeps as it is, and that is a power of two."""
+
+
 class ExactMLstm(ExactGates):
     """The mLSTM block with exact gates: where the input gate writes, the forget gate forgets.
 
-    A write sets C and n to k v and k, with the score as its size m. Folded, the forget gate has the scores of
-    the input gate with the other sign, so much larger that forgetting outweighs any size.
+    The key of each head is its first axis, and the query is 1 there, so that what is read is the value that
+    was written last, whatever its key was: with keys that are learned only the sign of q · k would count,
+    which has no slope. For that the first feature of each head is a constant behind the convolution. Folded,
+    the forget gate has the scores of the input gate with the other sign, so much larger that forgetting
+    outweighs any size.
     """
 
     layer: MLstmBlock
-    settings: ClassVar[Mapping[str, Any]] = {"heads": 8, "learned_start": True}
+    settings: ClassVar[Mapping[str, Any]] = {
+        "heads": 16,
+        "expansion": 4.0,
+        "window": 2,
+        "learned_start": True,
+    }
 
     def begin(self) -> None:
         """Draws the maps to the gates, which the plain block starts at 0."""
@@ -430,24 +442,24 @@ class ExactMLstm(ExactGates):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
+        heads, size, _ = layer.head_shape
         state = state or layer.initial_state(len(x))
         u, z = layer.up(x).chunk(2, dim=-1)
         c, window = layer.convolution(u, state["window"])
-        c = nn.functional.silu(c)
-        g = layer._gates(u, c)
-        on, _ = self.decide(g.log_input)
-        columns = torch.cat([g.v, torch.ones_like(g.v[..., :1])], dim=-1)
-        write = on[..., None, None] * g.k[..., None] * columns[..., None, :]
-        start = torch.cat([state["C"], state["n"][..., None]], dim=-1)
-        gate = self.keep(on)[..., None, None].expand_as(write)
-        memory, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
-        readings = (g.q[..., None] * memory.view_as(write)).sum(-2)
-        # The size m is 0 until the first write, and then so large that exp(-m) is 0.
-        fresh, unwritten = diagonal_scan(self.keep(on), torch.zeros_like(on), torch.exp(-state["m"]))
-        below = torch.maximum(readings[..., -1].abs(), fresh) + layer.settings.epsilon
-        last = last.view_as(start)
-        after = {"C": last[..., :-1], "n": last[..., -1], "m": -unwritten.log(), "window": window}
-        return layer._give(readings[..., :-1] / below[..., None], c, z), after
+        first = torch.zeros(heads * size, dtype=torch.bool)
+        first[::size] = True
+        c = torch.where(first, torch.ones_like(c), nn.functional.silu(c))
+        q = torch.where(first, torch.ones_like(c), layer.query(c))
+        k = size**0.5 * first.to(c.dtype).expand_as(c)
+        v = layer.value(u)
+        on, _ = self.decide(layer.input_gate(torch.cat([q, k, v], dim=-1)))
+        write = on[..., None] * split_heads(v, heads)
+        gate = self.keep(on)[..., None].expand_as(write)
+        memory, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["C"][:, :, 0].flatten(1))
+        shown = memory.view_as(write) / (1 + layer.settings.epsilon)
+        C = torch.zeros_like(state["C"])
+        C[:, :, 0] = last.view(len(x), heads, size)
+        return layer._give(shown, c, z), {**state, "C": C, "window": window}
 
     def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
         """Returns the map to the input gates."""
@@ -456,8 +468,26 @@ class ExactMLstm(ExactGates):
         return layer.input_gate.weight, layer.input_gate.bias
 
     def fold_scale(self, layer: nn.Module, scale: float) -> None:
-        """Lets the forget gate forget where the input gate writes."""
+        """Sets the keys to the first axes, and lets the forget gate forget where the input gate writes."""
         assert isinstance(layer, MLstmBlock)
+        _, size, _ = layer.head_shape
+        layer.convolution.weight[::size] = 0.0
+        assert layer.convolution.bias is not None
+        layer.convolution.bias[::size] = _CONSTANT
+        layer.skip[::size] /= _CONSTANT
+        block = layer.settings.projection_block
+        layer.key.weight.zero_()
+        for feature in range(0, layer.skip.numel(), size):
+            number, place = divmod(feature, block)
+            layer.query.weight[number, :, place] /= _CONSTANT
+            for rows, value in ((layer.query, 1.0), (layer.key, size**0.5)):
+                rows.weight[number, place] = 0.0
+                rows.weight[number, place, place] = value / _CONSTANT
+        for start in (layer.start, layer.start_normaliser):
+            if start is not None:
+                start[:, 1:] = 0.0
+        if layer.start_normaliser is not None:
+            layer.start_normaliser.zero_()
         sizes = self.scores.abs()
         ratio = 4 + 4 * float(sizes.max()) / max(float(sizes.min()), SMALLEST_SCORE)
         more = 2.0 ** math.ceil(math.log2(ratio))
