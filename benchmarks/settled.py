@@ -2,6 +2,7 @@
 
     python -m benchmarks settled                    every study, those that are there already not again
     python -m benchmarks settled --parts no,plain   some parts of it, in this order: exact, no, plain
+    python -m benchmarks settled --only mlstm:s3    some studies of these parts, as ARCHITECTURE:TASK
     python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
 
 Settings are those of `ExactTraining` and of each layer's exact form, found on seeds 0 to 4; the seeds here
@@ -130,14 +131,17 @@ def main(arguments: Sequence[str] = ()) -> None:
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(prog="python -m benchmarks settled")
     parser.add_argument("--parts", default="exact,no,plain")
+    parser.add_argument("--only", default="")
     parser.add_argument("--share", action="store_true")
     given = parser.parse_args(arguments)
     if given.share:
         print("\n".join(share_lines(kept_ends())))
         return
-    rows = _lines(ROWS)
+    rows, only = _lines(ROWS), given.only.split(",") if given.only else None
     for part in given.parts.split(","):
         for (arch, task, layers), seed in plan(part):
+            if only is not None and f"{arch}:{task}" not in only:
+                continue
             if find(rows, part, (arch, task, layers), seed) is not None:
                 continue
             before = find(rows, "exact", (arch, task, layers), seed)
