@@ -53,6 +53,9 @@ BARE = Surroundings(norm="none", residual=False, feed_forward="none")
 _FIRST_REACH, _LEARNED = 2, 0.9
 """Where words get longer as the shorter ones are learned: the first length, and the share that is enough."""
 
+_RARE, _ON_THE_WAY = 1 / 8, 3 / 4
+"""A state to which fewer random words come is rare; the share of the letters of a tour that lead on."""
+
 _WARM = 0.4
 """Share of the updates at the full rate; then it falls to a tenth."""
 
@@ -223,7 +226,7 @@ def train_plain(
     """
     chosen = settings or ExactTraining()
     training = _Training(config, task, seed, chosen, None)
-    words = _WordSource(training.goal, stray=0.0 if valid else chosen.stray)
+    words = _WordSource(training.goal, stray=0.0 if valid else chosen.stray, longest=chosen.longest)
     rng = stream(seed, "exact-gates", "plain")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**62)))
@@ -272,7 +275,8 @@ class _Training:
         """One attempt from fresh weights."""
         settings = self.settings
         everything = number == 0 or not self.partial
-        words = _WordSource(self.goal, stray=settings.stray if everything else 0.0)
+        stray = settings.stray if everything else 0.0
+        words = _WordSource(self.goal, stray=stray, longest=settings.longest)
         steps = settings.steps * 2 ** max(0, number - self.partial)
         rng = stream(self.seed, "exact-gates", number)
         with torch.random.fork_rng(devices=[]):
@@ -438,16 +442,31 @@ class _Training:
 
 
 class _WordSource:
-    """Random words of an automaton; letters that leave the language have a small weight, or none."""
+    """Random words of an automaton; letters that leave the language have a small weight, or none.
 
-    def __init__(self, goal: Goal, *, stray: float) -> None:
+    Where few random words come to some state, half of the words are tours: most of their letters are the next
+    ones on the way to a state that is drawn anew whenever it is reached. A word of eight letters, say, is in
+    one of nine random words of forty, and what never comes is not learned.
+
+    Args:
+        goal: the automaton.
+        stray: the weight of letters that leave the language.
+        longest: length of the words that count for that.
+    """
+
+    def __init__(self, goal: Goal, *, stray: float, longest: int) -> None:
         moves = np.asarray(goal.dfa.transitions, dtype=np.int64)
         dead = goal.dead
         weights = np.where(dead[moves] & ~dead[:, None], stray, 1.0)
         total = weights.sum(axis=1, keepdims=True)
         weights = np.where(total > 0, weights, 1.0)
+        shares = weights / weights.sum(axis=1, keepdims=True)
         self._moves, self._start = moves, goal.dfa.start
-        self._odds = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+        self._odds = np.cumsum(shares, axis=1)[:, :-1]
+        sights = np.flatnonzero(~dead & (np.arange(len(moves)) != self._start))
+        seen = [_share_that_comes_to(state, self._start, moves, shares, longest) for state in sights]
+        self._sights = sights if min(seen, default=1.0) < _RARE else sights[:0]
+        self._ways = _ways(moves) if len(self._sights) else np.zeros((0, 0), dtype=np.int64)
 
     def draw(
         self,
@@ -459,14 +478,49 @@ class _WordSource:
         """Returns words and the states after their letters; the first ones begin with given words."""
         words = np.empty((count, length), dtype=np.int64)
         states = np.full((count, length + 1), self._start, dtype=np.int64)
+        tours = count // 2 if len(self._sights) else 0
+        towards = rng.choice(self._sights, tours) if tours else self._sights
         for place in range(length):
             drawn = rng.random((count, 1))
             words[:, place] = (drawn > self._odds[states[:, place]]).sum(axis=1)
+            if tours:
+                at = states[-tours:, place]
+                towards = np.where(at == towards, rng.choice(self._sights, tours), towards)
+                way = self._ways[at, towards]
+                follows = (way >= 0) & (rng.random(tours) < _ON_THE_WAY)
+                words[-tours:, place] = np.where(follows, way, words[-tours:, place])
             for row, beginning in enumerate(beginnings[:count]):
                 if place < len(beginning):
                     words[row, place] = beginning[place]
             states[:, place + 1] = self._moves[states[:, place], words[:, place]]
         return torch.from_numpy(words), states[:, 1:]
+
+
+def _share_that_comes_to(
+    state: int, start: int, moves: Words, shares: npt.NDArray[np.float64], length: int
+) -> float:
+    """The probability that a random word of a length visits a state."""
+    chain = np.zeros((len(moves), len(moves)))
+    np.add.at(chain, (np.arange(len(moves))[:, None], moves), shares)
+    chain[state] = np.eye(len(moves))[state]
+    return float(np.linalg.matrix_power(chain, length)[start, state])
+
+
+def _ways(moves: Words) -> Words:
+    """The first letter of a shortest word from one state to another; -1 if there is none, or they are one."""
+    ways = np.full((len(moves), len(moves)), -1, dtype=np.int64)
+    for target in range(len(moves)):
+        near = {target}
+        while found := {
+            state: letter
+            for state in range(len(moves))
+            for letter in range(moves.shape[1])
+            if state not in near and int(moves[state, letter]) in near
+        }:
+            for state, letter in found.items():
+                ways[state, target] = letter
+            near |= found.keys()
+    return ways
 
 
 class ExactModel:
