@@ -68,6 +68,7 @@ def test_exact_gates() -> None:
     assert numbers(pattern, README) == (*proved, *refuted)
     rows = [json.loads(line) for line in (ROOT / settled.ROWS).read_text().splitlines()]
     assert settled.page(rows) == SETTLED
+    assert settled.beside_page(rows) == (ROOT / settled.BESIDE).read_text(encoding="utf-8")
 
 
 def test_polished_groups() -> None:

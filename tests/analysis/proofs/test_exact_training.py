@@ -1,10 +1,18 @@
 """Training through exact gates: the folded network is the exact one, and its proof is replayed."""
 
+import numpy as np
 import pytest
 import torch
 
-from nerode.analysis.proofs.exact_training import BARE, ExactModel, ExactTraining, exact_config, train_exact
-from nerode.analysis.proofs.goals import ScoreReading
+from nerode.analysis.proofs.exact_training import (
+    BARE,
+    ExactModel,
+    ExactTraining,
+    _WordSource,
+    exact_config,
+    train_exact,
+)
+from nerode.analysis.proofs.goals import ScoreReading, goal_of
 from nerode.core import Budget, InputError
 from nerode.models import LayerConfig, ModelConfig, build_model, find_member
 from nerode.models.exact_gates import SMALLEST_SCORE
@@ -222,3 +230,37 @@ def test_the_survey_of_architectures_ends_proved(name, task, depth):
     made = build_task(TaskConfig(name=task))
     config = config_of(name, letters=made.letters, outputs=made.outputs, depth=depth, width=16)
     assert train_exact(config, made, seed=0).verdict is not None
+
+
+def contains(word):
+    settings = {"language": f"contains-{word}"}
+    return goal_of(build_task(TaskConfig(name="language-prediction", settings=settings)))
+
+
+def share_of_found(goal, rng, **settings):
+    """The share of words of 40 letters that come to the state without a way back."""
+    _, states = _WordSource(goal, stray=0.0, **settings).draw(rng, 512, 40)
+    (end,) = [state for state, row in enumerate(goal.dfa.transitions) if set(row) == {state}]
+    return (states == end).any(1).mean()
+
+
+def test_half_of_the_words_are_tours_where_random_ones_rarely_come_to_a_state():
+    rng = np.random.default_rng(0)
+    assert share_of_found(contains("abbabaab"), rng, longest=1000) < 1 / 5
+    assert share_of_found(contains("abbabaab"), rng, longest=40) > 1 / 3
+
+
+def test_words_stay_as_they_were_where_random_ones_come_to_every_state():
+    goal = contains("abba")
+    plain, told = (
+        _WordSource(goal, stray=0.05, longest=longest).draw(np.random.default_rng(1), 64, 40)[0]
+        for longest in (40, 10_000)
+    )
+    assert torch.equal(plain, told)
+
+
+def test_layers_in_a_stack_may_have_other_settings():
+    task = build_task(TaskConfig(name="predict-flip-flop"))
+    one, two = (exact_config("mamba-2", task, layers=layers).layers[0].settings for layers in (1, 2))
+    assert "convolution" not in one
+    assert two["convolution"] == 2

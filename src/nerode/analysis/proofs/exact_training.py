@@ -464,7 +464,7 @@ class _WordSource:
         self._moves, self._start = moves, goal.dfa.start
         self._odds = np.cumsum(shares, axis=1)[:, :-1]
         sights = np.flatnonzero(~dead & (np.arange(len(moves)) != self._start))
-        seen = [_share_that_comes_to(state, self._start, moves, shares, longest) for state in sights]
+        seen = [_share_that_comes_to(int(state), self._start, moves, shares, longest) for state in sights]
         self._sights = sights if min(seen, default=1.0) < _RARE else sights[:0]
         self._ways = _ways(moves) if len(self._sights) else np.zeros((0, 0), dtype=np.int64)
 
