@@ -200,10 +200,10 @@ class RoundedSpans(SpanArithmetic):
         """Returns an affine map of names and of a state of this width."""
         return RoundedRows(rows, width, self.work)
 
-    def squash(self, activation: str, value: Span) -> Span:
-        """Returns the activation of a value."""
-        low, high = super().squash(activation, value)
-        return low - _TANH_ERROR, high + _TANH_ERROR
+    def squash(self, activation: str, values: Sequence[Span]) -> list[Span]:
+        """Returns the activations of values."""
+        found = super().squash(activation, values)
+        return [(low - _TANH_ERROR, high + _TANH_ERROR) for low, high in found]
 
     def leads(self, points: PointTable, best: int, products: Sequence[Span], table: Table) -> list[Span]:
         """Returns how far one product is above each; both are computed by themselves."""

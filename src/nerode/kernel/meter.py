@@ -117,8 +117,8 @@ class ExactnessMeter:
             return
         if region.ranges and not self._is_new(tuple([(region.key(c), region.key(v)) for c, v in terms])):
             return
-        up: Rational = 0
-        down: Rational = 0
+        up = 0
+        down = 0
         grid = 0
         above: Value = 0
         below: Value = 0
@@ -137,6 +137,9 @@ class ExactnessMeter:
             grid = max(grid, fine_c + fine_v)
             high, low = self._measure(c * v, region)
             above, below = above + high, below + low
+        if grid == 0 and above == 0 and below == 0:
+            self._sums.flat = max(self._sums.flat, up, down)
+            return
         self._finest = max(self._finest, grid)
         for flat, bound in ((up, above), (down, below)):
             start, slope = self._growth(bound)

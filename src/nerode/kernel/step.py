@@ -57,6 +57,11 @@ _HALF = Fraction(1, 2)
 _NOWHERE = FormRegion({})
 
 
+def _has_forms(values: Sequence[Value]) -> bool:
+    """Whether some value is known as a form over unknowns."""
+    return AffineForm in map(type, values)
+
+
 class ColumnRows:
     """An affine map in exact arithmetic, stored by what each input adds to which rows."""
 
@@ -100,8 +105,10 @@ class ColumnRows:
 
     def all_values(self, table: Mapping[str, Value], state: State = ()) -> list[Value]:
         """Returns all rows."""
-        touched = self._touched(table, state)
-        return [touched.get(i, b) for i, b in enumerate(self.bias)]
+        found: list[Value] = list(self.bias)
+        for i, v in self._touched(table, state).items():
+            found[i] = v
+        return found
 
     def _touched(self, table: Mapping[str, Value], state: State) -> dict[int, Value]:
         """The rows that some input adds to."""
@@ -175,7 +182,8 @@ class ExactArithmetic:
             Undecided: for a number of very many digits.
         """
         for v in values:
-            if not isinstance(v, AffineForm) and num_bits(v) > MAX_STATE_BITS:
+            bits = v.bit_length() if type(v) is int else 0 if isinstance(v, AffineForm) else num_bits(v)
+            if bits > MAX_STATE_BITS:
                 raise Undecided(f"a number of the state has more than {MAX_STATE_BITS} bits")
         state = tuple(values)
         if self.meter is not None:
@@ -192,16 +200,19 @@ class ExactArithmetic:
             self.meter.sum([(gate, value), (1, write)], self.region)
         return gate * value + write
 
-    def squash(self, activation: str, value: Value) -> Value:
-        """Returns the activation of a value.
+    def squash(self, activation: str, values: Sequence[Value]) -> list[Value]:
+        """Returns the activations of values.
 
         Raises:
             Undecided: for tanh, whose values are irrational.
         """
         if activation == "tanh":
             raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
-        relu = self.region.relu(value)
-        return relu if activation == "relu" else relu - self.region.relu(value - 1)
+        relu = self.region.relu
+        found = [(v if v > 0 else 0) if type(v) is int else relu(v) for v in values]
+        return (
+            found if activation == "relu" else [a - relu(v - 1) for a, v in zip(found, values, strict=True)]
+        )
 
     def cell(self, move: CellMove, maps: Sequence[ColumnRows], table: Table, state: State) -> list[Value]:
         """Raises Undecided: gated cells have sigmoid and tanh in them."""
@@ -257,10 +268,12 @@ class SpanArithmetic:
         """Returns gate · value + write."""
         return spans.add(spans.multiply(gate, value), write)
 
-    def squash(self, activation: str, value: Span) -> Span:
-        """Returns the activation of a value."""
-        self.work.spend(200)
-        return {"tanh": spans.tanh, "relu": spans.relu, "clip": spans.clip}[activation](value)
+    def squash(self, activation: str, values: Sequence[Span]) -> list[Span]:
+        """Returns the activations of values."""
+        self.work.spend(200 * len(values))
+        if activation == "tanh":
+            return spans.tanhs(values)
+        return list(map(spans.relu if activation == "relu" else spans.clip, values))
 
     def cell(self, move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
         """Returns the new state of a gated cell."""
@@ -446,7 +459,7 @@ class Stepper:
         layer, arithmetic = self.network.layers[number], self.arithmetic
         zero = arithmetic.zero
         reads = tuple([stream.get(name, zero) for name in layer.reads])
-        if region.ranges and any(isinstance(v, AffineForm) for v in (*reads, *state)):
+        if region.ranges and (_has_forms(reads) or _has_forms(state)):
             arithmetic.region = region
             return self._compute(number, reads, state, letter)
         by_letter = isinstance(layer.move, AffineMove) and layer.move.chosen and layer.move.selector is None
@@ -493,9 +506,7 @@ class Stepper:
                 if meter is not None and meter.is_open and move.factors is not None:
                     self._meter_factors(move.factors[number], state)
                 moved: list[Any] = maps.moves[number].all_values(table, state)
-                if move.activation:
-                    return [arithmetic.squash(move.activation, v) for v in moved]
-                return moved
+                return arithmetic.squash(move.activation, moved) if move.activation else moved
             case CellMove():
                 new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
                 return new
@@ -536,7 +547,7 @@ class Stepper:
     def answer(self, stream: Table, region: FormRegion | None = None) -> NextLetters | None:
         """Returns the answer of the decoder; None if spans leave it open."""
         key = tuple([stream.get(name, self.arithmetic.zero) for name in self.decoder_reads])
-        if region is not None and any(isinstance(v, AffineForm) for v in key):
+        if region is not None and _has_forms(key):
             self.arithmetic.region = region
             return self._decode(stream)
         if key not in self._answers:

@@ -222,8 +222,8 @@ class CappedCoordinate(ExactCoordinate):
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
         """Returns the value or the cap."""
-        low = step.region.bounds(value)[0]
-        earlier = step.region.bounds(step.old[self.place[0]][self.place[1]])[0] if step.old else low
+        low = step.region.least(value)
+        earlier = step.region.least(step.old[self.place[0]][self.place[1]]) if step.old else low
         if low is None or earlier is None or low < earlier:
             raise self.refuse("has a cap, and a step lowers it")
         return self.cap if low >= self.cap else super().fold(value, step)
@@ -255,7 +255,7 @@ class AffineCoordinate(Coordinate):
 
     def __init__(self, place: Place, name: str, coefficients: Sequence[Rational], rectified: bool) -> None:
         super().__init__(place, name)
-        self.coefficients = coefficients
+        self.coefficients = [(k, a) for k, a in enumerate(coefficients) if a != 0]
         self.rectified = rectified
 
     def unfold(self, label: None, step: CellStep) -> Value:
@@ -274,8 +274,9 @@ class AffineCoordinate(Coordinate):
 
     def _stated(self, values: Sequence[Value], region: FormRegion) -> Value:
         total: Value = 0
-        for a, v in zip(self.coefficients, values, strict=True):
-            total = total + a * v if a != 0 else total
+        for k, a in self.coefficients:
+            term = values[k] if a == 1 else a * values[k]
+            total = total + term if total != 0 else term
         return region.relu(total) if self.rectified else total
 
 
@@ -291,7 +292,7 @@ class TallyCoordinate(Coordinate):
         if not isinstance(value, AffineForm) and value == 0:
             return True
         sign = step.sign if step.factor > 0 else -step.sign
-        low = step.region.bounds(step.region.direction(sign * value))[0]
+        low = step.region.least(step.region.direction(sign * value))
         if low is None or low < max(step.factor, -step.factor):
             raise self.refuse("is neither 0 nor at least the scale")
         return False

@@ -62,6 +62,12 @@ FEW_UNKNOWNS = 100
 MORE_CELLS = 40
 """All words may take this many times the cells of valid prefixes."""
 
+MOST_UNKNOWNS = 20_000
+"""Cells of unknowns that the kernel visits; where all words may take more, they are not tried again."""
+
+FIRST_SHARE = 0.85
+"""The share of the seconds in which all words are tried first: what is left is for valid prefixes."""
+
 MANY_STACKS = 2_000
 """Above this number of stacks a bracket language is proved depth by depth."""
 
@@ -174,13 +180,21 @@ def _certify_counters(prover: Prover, network: Network, language: Language) -> O
     cells only if valid prefixes need some, or are not proved either.
     """
     few = max(FEW_UNKNOWNS, MOST_STEPS // len(network.alphabet))
-    best = _certify_few(prover, network, language, few)
+    best: Outcome | None = None
+    in_time = True
+    try:
+        with prover.budget.part(FIRST_SHARE).running():
+            best = _certify_few(prover, network, language, few)
+    except BudgetExceeded as stop:
+        if stop.resource != "seconds":
+            raise
+        in_time = False
     if isinstance(best, Certificate):
         return best
     weaker = _certify(prover, network, language, VALID_PREFIXES)
     if isinstance(weaker, Certificate):
         worth = MORE_CELLS * max(cover.get("cells") or 0 for cover in weaker.evidence.values())
-        if best is None and worth > few:
+        if best is None and in_time and few < worth <= MOST_UNKNOWNS:
             with suppress(BudgetExceeded):
                 best = _certify_few(prover, network, language, worth)
         return best if isinstance(best, Certificate) else weaker
