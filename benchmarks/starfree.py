@@ -9,9 +9,11 @@ from typing import TypeVar
 import numpy as np
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
+from benchmarks._rows import record
 from benchmarks.subregular import automata
 from nerode.algebra import find_counter, green, transition_monoid
 from nerode.algebra.groups_inside import groups_inside
+from nerode.algebra.profiling import profile_automaton
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet, Dfa
 
@@ -19,6 +21,7 @@ T = TypeVar("T")
 
 NUMBER = 1500
 MOST_SECONDS = 15.0
+PROFILE_SECONDS = 20.0
 MOST_SECONDS_T10 = 2.0
 FEASIBLE = Budget(elements=20_000, seconds=1e6)
 COMPARED = 120
@@ -62,6 +65,13 @@ def report_suite(suite: list[tuple[str, Dfa]]) -> None:
     print(f"{len(suite)} automata: {total:.2f} s of at most {MOST_SECONDS:.0f} s")
 
 
+def report_profiles(suite: list[tuple[str, Dfa]]) -> None:
+    """Groups inside, all class tests and Green's relations, on every automaton."""
+    spent = sum(timed(lambda dfa=dfa: profile_automaton(dfa))[1] for _, dfa in suite)
+    row = record("groups and classes of 1,500 automata", "20 s", [spent], [PROFILE_SECONDS])
+    print(f"groups, classes and Green's relations: {row.seconds:.1f} s of at most {PROFILE_SECONDS:.0f} s")
+
+
 def report_full_transformations() -> None:
     for n in (8, 10, 12):
         found, spent = timed(lambda n=n: groups_inside(full_transformations(n)))
@@ -95,6 +105,7 @@ def main() -> None:
     ReportGuard(False)
     suite = list(automata(NUMBER))
     report_suite(suite)
+    report_profiles(suite)
     report_full_transformations()
     report_ratios(suite[:: len(suite) // COMPARED])
 

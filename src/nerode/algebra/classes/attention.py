@@ -236,8 +236,8 @@ def iterated_potentials(table: ComponentTable, budget: Budget | None = None) -> 
     )
 
 
-Vector = dict[int, Fraction]
-"""The entries of a sparse vector that are not 0."""
+Vector = dict[int, int | Fraction]
+"""The entries of a sparse vector that are not 0; ints as long as nothing was divided."""
 
 
 def _refine(table: ComponentTable, states: list[int], budget: Budget) -> tuple[dict[int, int], int]:
@@ -267,19 +267,22 @@ def _potential_forms(
     for q in (order := [states[0]]):
         for t, name in ways.get(q, ()):
             if t not in path:
-                path[t] = {**path[q], name: path[q].get(name, Fraction(0)) + 1}
+                path[t] = {**path[q], name: path[q].get(name, 0) + 1}
                 order.append(t)
     echelon: dict[int, Vector] = {}
     for (q, _, t), name in zip(edges, labels, strict=True):
         budget.check_time()
         closed = dict(path[q])
-        closed[name] = closed.get(name, Fraction(0)) + 1
+        closed[name] = closed.get(name, 0) + 1
         for column, value in path[t].items():
-            closed[column] = closed.get(column, Fraction(0)) - value
+            closed[column] = closed.get(column, 0) - value
         rest = _reduced({c: v for c, v in closed.items() if v}, echelon)
         if rest:
             pivot = min(rest)
-            echelon[pivot] = {c: v / rest[pivot] for c, v in rest.items()}
+            first = rest[pivot]
+            # Nearly all of these are 1 or -1.
+            inverse = first if first in (1, -1) else 1 / Fraction(first)
+            echelon[pivot] = {c: v * inverse for c, v in rest.items()}
     return {q: _reduced(form, echelon) for q, form in path.items()}
 
 
@@ -293,7 +296,7 @@ def _reduced(vector: Vector, echelon: dict[int, Vector]) -> Vector:
             return vector
         factor, done = vector[pivot], pivot
         for column, value in echelon[pivot].items():
-            rest = vector.get(column, Fraction(0)) - factor * value
+            rest = vector.get(column, 0) - factor * value
             if rest:
                 vector[column] = rest
             else:
