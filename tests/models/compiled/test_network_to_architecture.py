@@ -39,7 +39,7 @@ TIED = [
     "gated-deltanet",
     "deltaproduct",
 ]
-CELLS = ["elman-tanh", "elman-relu", "lstm", "gru", "slstm"]
+CELLS = ["elman-tanh", "elman-relu", "lstm", "gru", "slstm", "nru"]
 
 CASES = [
     *(("flip-flop", target) for target in [*TIED, "gla", "complex-diagonal"]),
@@ -50,6 +50,7 @@ CASES = [
     *(("parity", target) for target in ("mamba-signed", "deltanet-signed", "complex-diagonal", "pd-ssm")),
     *(("cycle-navigation", target) for target in ("deltanet-signed", "complex-diagonal", "ids4")),
     *(("s3", target) for target in ("deltanet-signed", "deltaproduct-signed", "pd-ssm", "ids4")),
+    *((name, "orthogonal") for name in ("s3", "parity", "a5-generators")),
     *(("a5-generators", target) for target in ("deltaproduct-signed", "pd-ssm")),
     *((name, target) for target in ("s4d", "ssm", "lru") for name in ("aaaa-star", "last-letter")),
 ]
@@ -256,6 +257,8 @@ def test_negative_gates_need_a_signed_architecture(target: str) -> None:
         ("s3", "deltaproduct-signed", "mamba", "is householder, not diagonal"),
         ("s3", "pd-ssm", "ids4", "is permutation-diagonal"),
         ("s3", "ids4", "pd-ssm", "is letter-matrices"),
+        ("s3", "elman-tanh", "nru", "is not rectified"),
+        ("tomita-4", "mamba", "orthogonal", "is diagonal"),
         ("s3", "ids4", "complex-diagonal", "is letter-matrices, not diagonal"),
         ("tomita-4", "mamba", "s4d", "is not diagonal with gates that are fixed"),
         ("tomita-4", "mamba", "ssm", "not a real recurrence with a fixed matrix"),

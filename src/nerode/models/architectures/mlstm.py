@@ -113,31 +113,18 @@ class MLstmSettings:
             )
 
 
-class MLstmCell(SequenceLayer):
-    """The mLSTM without anything around it; its output is h, gated.
+class MLstmHeads(SequenceLayer):
+    """The heads of an mLSTM whose keys, values and gates read the input as it is."""
 
-    Maps are drawn as torch draws linear maps, but those to the gates as in a block.
-
-    Implements: [Beck2024]
-    """
-
-    def __init__(self, inputs: int, settings: MLstmSettings) -> None:
-        keys, values = settings.keys or inputs, settings.values or inputs
-        super().__init__(inputs, values)
-        self.settings = settings
-        heads = settings.heads
-        self.head_shape = (
-            heads,
-            require_divisible("keys", keys, heads),
-            require_divisible("values", values, heads),
-        )
-        self.query, self.key = Linear(inputs, keys), Linear(inputs, keys)
-        self.value = Linear(inputs, values)
-        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
-        self.output_gate = Linear(inputs, values) if settings.output_gate else None
-        learned = settings.learned_start
-        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
-        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
+    settings: MLstmSettings
+    head_shape: tuple[int, int, int]
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
+    input_gate: nn.Linear
+    forget_gate: nn.Linear
+    start: nn.Parameter | None
+    start_normaliser: nn.Parameter | None
 
     def initial_state(self, batch: int) -> State:
         """Returns C₀, n₀ and m₀ = 0."""
@@ -168,9 +155,42 @@ class MLstmCell(SequenceLayer):
             q=q,
             k=k * k.shape[-1] ** -0.5,
             v=v,
-            log_input=self.input_gate(x),
-            log_forget=_log_forget(self.forget_gate(x), self.settings),
+            log_input=self._logit(self.input_gate(x)),
+            log_forget=_log_forget(self._logit(self.forget_gate(x)), self.settings),
         )
+
+    def _logit(self, logit: Tensor) -> Tensor:
+        return logit
+
+    def _give(self, x: Tensor, h: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class MLstmCell(MLstmHeads):
+    """The mLSTM without anything around it; its output is h, gated.
+
+    Maps are drawn as torch draws linear maps, but those to the gates as in a block.
+
+    Implements: [Beck2024]
+    """
+
+    def __init__(self, inputs: int, settings: MLstmSettings) -> None:
+        keys, values = settings.keys or inputs, settings.values or inputs
+        super().__init__(inputs, values)
+        self.settings = settings
+        heads = settings.heads
+        self.head_shape = (
+            heads,
+            require_divisible("keys", keys, heads),
+            require_divisible("values", values, heads),
+        )
+        self.query, self.key = Linear(inputs, keys), Linear(inputs, keys)
+        self.value = Linear(inputs, values)
+        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
+        self.output_gate = Linear(inputs, values) if settings.output_gate else None
+        learned = settings.learned_start
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
+        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
 
     def _give(self, x: Tensor, h: Tensor) -> Tensor:
         y = h.flatten(-2)
@@ -260,7 +280,7 @@ class MLstmBlock(SequenceLayer):
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
 
 
-class MLstmLarge(SequenceLayer):
+class MLstmLarge(MLstmHeads):
     """The mLSTM of xLSTM-7B, without the norms, the residual path and the feed-forward part around it.
 
     Maps are drawn as torch draws linear maps, but those to the gates as in a block.
@@ -270,7 +290,7 @@ class MLstmLarge(SequenceLayer):
 
     def __init__(self, inputs: int, settings: MLstmSettings) -> None:
         super().__init__(inputs, inputs)
-        self.settings = settings
+        self.settings, self.start, self.start_normaliser = settings, None, None
         heads, keys, values = settings.heads, settings.keys or inputs // 2, settings.values or inputs
         self.head_shape = (
             heads,
@@ -284,40 +304,7 @@ class MLstmLarge(SequenceLayer):
         self.norm = HeadNorm(heads, values, "layer", eps=settings.norm_epsilon)
         self.down = Linear(values, inputs, bias=False)
 
-    def initial_state(self, batch: int) -> State:
-        """Returns C₀, n₀ and m₀, all zero."""
-        return initial_memory(self.zeros(batch, *self.head_shape), None, None)
-
-    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
-        """Returns the output of one position and C, n, m after it."""
-        h, state = mlstm_step(self._gates(x), state, self.settings.epsilon)
-        return self._give(x, h), state
-
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence and C, n, m after it."""
-        require_features(self, x)
-        h, state = mlstm_scan(self._gates(x), state or self.initial_state(len(x)), self.settings.epsilon)
-        return self._give(x, h), state
-
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
-        """Returns the gate of C in its stabilised coordinates."""
-        return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
-
-    def _gates(self, x: Tensor) -> MlstmInputs:
-        q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
-        return MlstmInputs(
-            q=q,
-            k=k * k.shape[-1] ** -0.5,
-            v=v,
-            log_input=self._capped(self.input_gate(x)),
-            log_forget=_log_forget(self._capped(self.forget_gate(x)), self.settings),
-        )
-
-    def _capped(self, logit: Tensor) -> Tensor:
+    def _logit(self, logit: Tensor) -> Tensor:
         return self.settings.gate_cap * torch.tanh(logit / self.settings.gate_cap)
 
     def _give(self, x: Tensor, h: Tensor) -> Tensor:

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, NotCompilable, Reference
 from nerode.models.base import LayerKind, SequenceLayer, State, require_features
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.nru import Heads, nru, nru_step
+from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,27 @@ class Nru(SequenceLayer):
         return h, {"h": h[:, -1], "memory": memory[:, -1]}
 
 
+class NruWriter(WeightWriter):
+    """Writes rectified networks into the units; no head writes, and the memory stays 0."""
+
+    alone = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns the number of units, and the smallest memory that four heads share."""
+        if self.cell_of(block, "elman").activation != "relu":
+            raise NotCompilable(self.architecture, [f"layer {self.layer_of(block).name} is not rectified"])
+        return {"hidden": self.layer_of(block).width, "memory": 4, "heads": 4, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of the units; those of the heads are 0."""
+        assert isinstance(layer, Nru)
+        assert layer.start is not None
+        (update,) = self.cell_of(block, "elman").gates
+        set_affine(layer.read.weight, layer.read.bias, update.inputs, block.columns)
+        layer.recurrent[:, : layer.outputs] = update.recurrent
+        layer.start[: layer.outputs] = as_tensor(self.layer_of(block).start)
+
+
 KIND = LayerKind(
     name="nru",
     title="NRU",
@@ -126,4 +149,5 @@ KIND = LayerKind(
     equation="h = relu(W x + U h + V m), m = m + write - erase",
     reference=Reference("Chandar2019"),
     variants={"nru-one-head": {"heads": 1, "rectified": True}},
+    writer=NruWriter,
 )

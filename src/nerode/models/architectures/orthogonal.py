@@ -12,18 +12,26 @@ orthogonal, as those of a polished model are, may be given as they are: R(x) = W
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import DenseLayer
+from nerode.models.weight_writer import (
+    BlockPlan,
+    MatrixPlan,
+    PermutationPlan,
+    WeightWriter,
+    as_tensor,
+    set_matrix,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +140,38 @@ def rotation(
     return powers
 
 
+class OrthogonalWriter(WeightWriter):
+    """Writes a matrix for each letter into one block, as it is; the state is one column."""
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one block that takes its matrices as they are."""
+        size = max(2, len(block.states))
+        shape = {"blocks": 1, "size": size, "columns": 1}
+        return {**shape, "form": "matrix", "write": True, "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Orthogonal)
+        if block.layer is None:
+            return
+        assert layer.B is not None
+        size = layer.settings.size
+        matrices = layer.W.weight.view(size, size, -1)
+        move = block.layer.move
+        if block.layer.complex_state or not isinstance(move, MatrixPlan | PermutationPlan):
+            raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
+        for letter, place in enumerate(block.letters):
+            if isinstance(move, MatrixPlan):
+                set_matrix(matrices[:, :, place], move.matrices[letter])
+            else:
+                for j, i in enumerate(move.images[letter]):
+                    matrices[i, j, place] = to_float(move.diagonals[letter][j])
+            layer.B.weight[: block.layer.width, place] = as_tensor(move.writes[letter])
+        layer.start[0, : block.layer.width, 0] = as_tensor(block.layer.start)
+        for i, place in enumerate(block.states):
+            layer.C.weight[place, i] = 1
+
+
 KIND = LayerKind(
     name="orthogonal",
     title="Orthogonal blocks, input-dependent",
@@ -140,4 +180,5 @@ KIND = LayerKind(
     equation="H = R(x) H, R(x) in SO(n)",
     reference=Reference("Merrill2024"),
     variants={"orthogonal-cayley": {"form": "cayley"}},
+    writer=OrthogonalWriter,
 )
