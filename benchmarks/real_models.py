@@ -7,13 +7,16 @@ language at every letter. A line of JSON for each pair goes to experiments/real-
 that are there are not made again, so that the survey can be stopped and continued; small automata come
 first. README.md has the counts.
 
-    python -m benchmarks real_models [--languages=NAME,NAME] [--architectures=NAME,NAME] [--seconds=N]
+    python -m benchmarks real_models [--languages=A,B] [--architectures=A,B] [--seconds=N] [--limit=N]
 
-Without names all languages and architectures are looked at; after N CPU seconds no other pair is begun.
+Without names all languages and architectures are looked at; after `seconds` of CPU time no other pair is
+begun. `limit` is the CPU time for one network, for its model, and for one replay. Pairs that a smaller limit
+has stopped are made again.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import tempfile
 import time
@@ -27,19 +30,22 @@ import torch
 
 from nerode.cli.models import LETTERS, replay_model, write_model
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
+from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable, write_atomically
 from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, read_model
 from nerode.models.compiled import writer_of
 from nerode.network import Network
 from nerode.proofs import PREDICT, VALID_PREFIXES, certify, write_folder
-from nerode.verdict import ARCHITECTURES, Facts, VerdictTask, collect_facts
+from nerode.proofs.floats import recheck_stored
+from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
 FOLDER = Path("experiments/real-models")
 RESULTS = FOLDER / "results.jsonl"
-SECONDS = 60.0
-"""CPU time for one network, and for one replay."""
+EARLIER = Path("experiments/long-words/results.jsonl")
+"""What a survey before this one read, of networks that were carried and not written to files."""
+LIMIT = 60.0
+"""CPU time for one network, for its model, and for one replay."""
 
 LARGEST = 10**9
 
@@ -53,20 +59,22 @@ COLUMNS = (
     "all lengths",
     "to length",
     "unproved",
+    "before",
 )
 
 Row = dict[str, Any]
 
 
 def carriers() -> list[str]:
-    """The architectures into which compiled weights are written."""
+    """The architectures into which compiled weights are written; decoders have weights of their own."""
     found = []
     for row in ARCHITECTURES.values():
         try:
-            if not row.is_class and writer_of(row.name) is not None:
-                found.append(row.name)
+            carried = row.properties.state is State.CACHE or writer_of(row.name) is not None
         except NerodeError:
             continue
+        if carried and not row.is_class:
+            found.append(row.name)
     return found
 
 
@@ -79,26 +87,26 @@ def size(name: str) -> int:
         return LARGEST
 
 
-def look(language: Language, architecture: str, facts: Facts) -> Row:
+def look(language: Language, architecture: str, facts: Facts, limit: float = LIMIT) -> Row:
     """What was seen of one pair."""
     begun = time.process_time()
     row: Row = {"language": language.name, "architecture": architecture}
     try:
-        row |= _written(language, architecture, facts)
+        row |= _written(language, architecture, facts, limit)
     except NotCompilable as refusal:
         row["network"] = "impossible" if refusal.impossible else refusal.reasons[0]
     except BudgetExceeded as stop:
-        row["network"] = f"budget: {stop}"
+        row |= {"network": f"budget: {stop}", "limit": limit}
     return {**row, "seconds": round(time.process_time() - begun, 1)}
 
 
-def _written(language: Language, architecture: str, facts: Facts) -> Row:
-    options = Options(budget=Budget(seconds=SECONDS))
+def _written(language: Language, architecture: str, facts: Facts, limit: float) -> Row:
+    options = Options(budget=Budget(seconds=limit))
     network = compile_language(language, architecture, options, facts=facts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "net"
         write_folder(folder, network, language)
-        fresh = Options(budget=Budget(seconds=SECONDS))
+        fresh = Options(budget=Budget(seconds=limit))
         written = write_model(
             folder, network, language, fresh, dtype="float32", surroundings=None, proofs=True, facts=facts
         )
@@ -107,57 +115,90 @@ def _written(language: Language, architecture: str, facts: Facts) -> Row:
             return row
         tasks: list[str] = []
         try:
-            replay = replay_model(folder, Budget(seconds=SECONDS))
-            row["replayed"] = None if replay is None else replay.ok
-            tasks = [] if replay is None else [str(claim.task) for claim in replay.claims]
+            ok, tasks = _replayed(folder, network, language, Budget(seconds=limit))
+            row["replayed"] = ok
         except BudgetExceeded:
-            row["replayed"] = "no time"
+            row |= {"replayed": "no time", "limit": limit}
         model = read_model(folder / "model")
-        row["random"] = read_letters(model, language, lawful=False)
-        row["lawful"] = read_letters(model, language, lawful=True)
+        row["random"], row["lawful"] = read_letters(model, language)
     if row["random"]["wrong_at"] and not row["lawful"]["wrong_at"]:
         row["task"] = tasks[0] if tasks else _task(network, language)
     return row
 
 
+def _replayed(
+    folder: Path, network: Network, language: Language, budget: Budget
+) -> tuple[bool | None, list[str]]:
+    """Whether the certificates of the model hold, and what they speak of; None if there is none."""
+    if network.attends:
+        seen = recheck_stored(folder, network, language, dtype="float32", budget=budget)
+        return (None, []) if seen is None else (seen.failure is None, [str(c.task) for c in seen.claims])
+    replay = replay_model(folder, budget)
+    return (None, []) if replay is None else (replay.ok, [str(c.task) for c in replay.claims])
+
+
 def _task(network: Network, language: Language) -> str:
     """What is claimed of a network: every word, or valid prefixes."""
     try:
-        outcome = certify(network, language, budget=Budget(seconds=SECONDS / 6))
+        outcome = certify(network, language, budget=Budget(seconds=LIMIT / 6))
     except BudgetExceeded:
         return PREDICT
     return str(next((claim.task for claim in getattr(outcome, "claims", ())), PREDICT))
 
 
 @torch.no_grad()
-def read_letters(model: Model, language: Language, *, lawful: bool) -> Row:
+def read_letters(model: Model, language: Language) -> tuple[Row, Row]:
     """The letters that the written model read, and the first after which its answer is wrong.
 
-    Args:
-        model: as it was read from its folder.
-        language: what it should do.
-        lawful: whether each letter is drawn among those that may follow; the word ends where none may.
+    The first word is uniformly random; in the second each letter is one that may follow, and it ends where
+    none may. Words of one length are read together.
     """
+    words = [_word(language, lawful) for lawful in (False, True)]
+    if len(words[0][0]) == len(words[1][0]):
+        first, second = _read(model, words)
+        return first, second
+    return _read(model, words[:1])[0], _read(model, words[1:])[0]
+
+
+Answered = tuple[list[int], list[tuple[bool, ...]]]
+"""A word and what may follow each of its letters, last the end."""
+
+
+def _word(language: Language, lawful: bool) -> Answered:
     random = np.random.default_rng(7)
     letters = range(len(language.alphabet))
+
+    @functools.cache
+    def answer(configuration: Any) -> tuple[list[int], tuple[bool, ...]]:
+        legal = language.legal(configuration)
+        return sorted(legal.symbols), (*(a in legal.symbols for a in letters), legal.end)
+
     word: list[int] = []
-    expected: list[list[bool]] = []
+    expected: list[tuple[bool, ...]] = []
     configuration = language.initial()
     while len(word) < LETTERS:
-        choices = sorted(language.legal(configuration).symbols) if lawful else list(letters)
+        choices = answer(configuration)[0] if lawful else letters
         if not choices:
             break
-        word.append(int(random.choice(choices)))
+        word.append(choices[int(random.integers(len(choices)))])
         configuration = language.advance(configuration, word[-1])
-        legal = language.legal(configuration)
-        expected.append([*(a in legal.symbols for a in letters), legal.end])
-    state, wanted = None, torch.tensor(expected)
-    for first in range(0, len(word), 2048):
-        scores, state = model(torch.tensor([word[first : first + 2048]]), state)
-        wrong = ((scores[0] > 0.5) != wanted[first : first + 2048]).any(-1).nonzero()
-        if len(wrong):
-            return {"letters": len(word), "wrong_at": first + int(wrong[0]) + 1}
-    return {"letters": len(word), "wrong_at": None}
+        expected.append(answer(configuration)[1])
+    return word, expected
+
+
+def _read(model: Model, words: Sequence[Answered]) -> list[Row]:
+    length = len(words[0][0])
+    found: list[Row] = [{"letters": length, "wrong_at": None} for _ in words]
+    letters, wanted = torch.tensor([w for w, _ in words]), torch.tensor([e for _, e in words])
+    state = None
+    for first in range(0, length, 2048):
+        part = slice(first, first + 2048)
+        scores, state = model(letters[:, part], state)
+        wrong = ((scores > 0.5) != wanted[:, part]).any(-1)
+        for row, places in zip(found, wrong, strict=True):
+            if row["wrong_at"] is None and places.any():
+                row["wrong_at"] = first + int(places.nonzero()[0]) + 1
+    return found
 
 
 def is_correct(row: Row) -> bool:
@@ -185,19 +226,37 @@ def page(rows: list[Row]) -> str:
         f"{len(rows):,} pairs were looked at; {complete} of {len(BESTIARY)} languages with every carrier.",
         "",
         "Columns: pairs, networks that were compiled, models that were written, those that are whole",
-        "published models, those without a wrong answer, and how far models are proved in float32.",
+        "published models, those without a wrong answer, and how far models are proved in float32. The",
+        "last column counts the models of `experiments/long-words`, which were carried and read, not",
+        "written or replayed, and those of them without a wrong answer in 100,000 letters.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{'---|' * len(COLUMNS)}",
     ]
-    total = [0] * 8
+    total = [0] * 10
+    before = _before()
     for name in sorted(by):
-        counts = _counts(by[name])
+        counts = [*_counts(by[name]), *before.get(name, [0, 0])]
         total = [a + b for a, b in zip(total, counts, strict=True)]
-        lines.append(f"| {name} | {' | '.join(map(str, counts))} |")
-    lines += [f"| all | {' | '.join(map(str, total))} |", "", "Not written, wrong, or without a proof:", ""]
+        lines.append(_line(name, counts))
+    lines += [_line("all", total), "", "Not written, wrong, or without a proof:", ""]
     lines += [f"- {row['language']}, {row['architecture']}: {why}" for row in rows if (why := _fault(row))]
     return "\n".join(lines) + "\n"
+
+
+def _line(name: str, counts: list[int]) -> str:
+    return f"| {name} | {' | '.join(map(str, counts[:-2]))} | {counts[-2]:,} of {counts[-1]:,} |"
+
+
+def _before() -> dict[str, list[int]]:
+    """The models of the earlier survey by architecture: those without a wrong answer, and all."""
+    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for line in EARLIER.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["form"] == "real" and "right" in row:
+            found[row["target"]][0] += row["wrong_at"] is None
+            found[row["target"]][1] += 1
+    return found
 
 
 def _fault(row: Row) -> str:
@@ -245,21 +304,32 @@ def main(arguments: Sequence[str] = ()) -> None:
     given = dict(a.removeprefix("--").split("=", 1) for a in arguments if "=" in a)
     names = given["languages"].split(",") if "languages" in given else sorted(BESTIARY, key=size)
     wanted = given["architectures"].split(",") if "architectures" in given else carriers()
-    seconds = float(given.get("seconds", "inf"))
-    rows = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] if RESULTS.exists() else []
-    done = {(row["language"], row["architecture"]) for row in rows}
+    seconds, limit = float(given.get("seconds", "inf")), float(given.get("limit", LIMIT))
+    kept = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] if RESULTS.exists() else []
+    rows = {_pair(row): row for row in kept}
     for name in names:
         language = resolve_language(name)
-        left = [x for x in wanted if (language.name, x) not in done]
+        left = [x for x in wanted if _is_open(rows.get((language.name, x)), limit)]
         if not left or time.process_time() > seconds:
             continue
-        facts = collect_facts(language, task=VerdictTask.RECOGNISE, budget=Budget(seconds=SECONDS))
+        facts = collect_facts(language, task=VerdictTask.RECOGNISE, budget=Budget(seconds=limit))
         for architecture in left:
             if time.process_time() > seconds:
                 break
-            row = look(language, architecture, facts)
-            rows.append(row)
+            row = look(language, architecture, facts, limit)
+            rows[_pair(row)] = row
             with RESULTS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, sort_keys=True) + "\n")
             print(name, architecture, row["seconds"], _fault(row), flush=True)
-    (FOLDER / "README.md").write_text(page(rows), encoding="utf-8")
+    lines = (json.dumps(row, sort_keys=True) + "\n" for row in rows.values())
+    write_atomically(RESULTS, "".join(lines))
+    (FOLDER / "README.md").write_text(page(list(rows.values())), encoding="utf-8")
+
+
+def _pair(row: Row) -> tuple[str, str]:
+    return row["language"], row["architecture"]
+
+
+def _is_open(row: Row | None, limit: float) -> bool:
+    """Whether a pair was not looked at, or was stopped by a smaller limit."""
+    return row is None or row.get("limit", limit) < limit

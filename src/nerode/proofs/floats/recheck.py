@@ -34,8 +34,8 @@ from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
 
-_WALKS, _WALK_LENGTH = 4, 100
-"""Runs with the module's own tensors."""
+_ALONE, _TOGETHER = 100, 25
+"""Letters of a run with the module's own tensors: of a single word, and of each word of a batch."""
 
 _FORMATS = {
     torch.float64: "float64",
@@ -126,7 +126,7 @@ def _fits(module: Stepping, listed: Listed) -> Failure | None:
         return Failure(
             what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.states[0]"
         )
-    first = _bits(start, 1)[0]
+    first = _bits(start, 1).numpy().tobytes()
     if any(len(state) != len(first) for state in listed.states):
         return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
     if first != listed.states[0]:
@@ -147,8 +147,8 @@ def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Fai
     )
 
 
-Transition = tuple[int, int, int, Legal]
-"""From a state, by a letter, to a state, and what may follow there."""
+Transition = tuple[int, int, int, tuple[bool, ...]]
+"""From a state, by a letter, to a state, and what may follow there: the letters, and last the end."""
 
 
 def _replay(
@@ -160,10 +160,12 @@ def _replay(
 ) -> Failure | None:
     """Computes every listed transition again, in batches of every listed size."""
     transitions = list(_transitions(language, listed))
+    bits = _table(listed)
     for batch in listed.batches:
         for first in range(0, len(transitions), batch):
             budget.check_time(transitions_replayed=first, transitions=len(transitions), batch=batch)
-            failure = _replay_some(module, language, listed, read, transitions[first : first + batch], batch)
+            some = transitions[first : first + batch]
+            failure = _replay_some(module, language, listed, bits, read, some, batch)
             if failure is not None:
                 return failure
     return None
@@ -180,6 +182,8 @@ def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
         InputError: if the list is not closed under the letters, or its order is another.
     """
     legal = functools.cache(language.legal)
+    letters = range(len(language.alphabet))
+    flags = functools.cache(lambda c: (*(a in legal(c).symbols for a in letters), legal(c).end))
     configurations: list[Hashable] = [None] * len(listed.states)
     depths = [-1] * len(listed.states)
     configurations[0], depths[0] = language.initial(), 0
@@ -200,30 +204,36 @@ def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
                 configurations[target], depths[target] = reached, depths[i] + 1
             elif configurations[target] != reached:
                 raise InputError(f"the state {target} stands for two configurations of the language")
-            yield i, letter, target, legal(reached)
+            yield i, letter, target, flags(reached)
 
 
 def _replay_some(
     module: Stepping,
     language: Language,
     listed: Listed,
+    bits: Tensor,
     read: Callable[[Tensor], Tensor],
     transitions: Sequence[Transition],
     batch: int,
 ) -> Failure | None:
     filled = list(itertools.islice(itertools.cycle(transitions), batch))
+    sources, letters, targets, answers = zip(*filled, strict=True)
     with torch.no_grad():
-        letters = torch.tensor([letter for _, letter, _, _ in filled])
-        scores, after = module.step(letters, _state(listed, [i for i, _, _, _ in filled]))
-        answers = read(scores).tolist()
+        scores, after = module.step(torch.tensor(letters), _state(listed, bits[list(sources)]))
+        got, expected = read(scores), torch.tensor(answers)
+    if got.shape != expected.shape or got.dtype != torch.bool:
+        what = f"the scores decode to {got.dtype} of shape {tuple(got.shape)}"
+        return Failure(what=what, entry=f"evidence.{METHOD}.module")
     if _holds_nan(after):
         what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
         return Failure(what=what, entry=f"evidence.{METHOD}.states")
-    for (i, letter, target, expected), flags, bits in zip(filled, answers, _bits(after, batch), strict=True):
-        got = _legal(tuple(flags))
-        if not agrees(listed.task, expected, got):
-            return wrong_answer(language.alphabet, (*_word(listed, i), letter), expected, got)
-        if bits != listed.states[target]:
+    differs = (_bits(after, batch) != bits[list(targets)]).any(1)
+    for row in ((got != expected).any(1) | differs).nonzero().flatten().tolist():
+        i, letter, target, flags = filled[row]
+        wanted, given = _legal(flags), _legal(tuple(got[row].tolist()))
+        if not agrees(listed.task, wanted, given):
+            return wrong_answer(language.alphabet, (*_word(listed, i), letter), wanted, given)
+        if differs[row]:
             name = language.alphabet.symbols[letter]
             what = (
                 f"{name!r} leads the module from the state {i} to other bits than those of the state {target}"
@@ -235,14 +245,14 @@ def _replay_some(
 def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
     """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
 
-    The batch is of the first size that the evidence names, and each of its rows goes its own way.
+    There is a run in batches of each size that the evidence names; each row of a batch goes its own way.
     """
     choose = random.Random(0)
-    batch = listed.batches[0]
-    with torch.no_grad():
-        for _ in range(-(-_WALKS // batch)):
+    table = _table(listed)
+    for batch in listed.batches:
+        with torch.no_grad():
             state, numbers = module.initial_state(batch), [0] * batch
-            for _ in range(_WALK_LENGTH if batch <= _WALKS else _WALK_LENGTH // 4):
+            for _ in range(_ALONE if batch == 1 else _TOGETHER):
                 open_letters = [[a for a, to in enumerate(listed.moves[i]) if to >= 0] for i in numbers]
                 if not all(open_letters):
                     break
@@ -250,12 +260,12 @@ def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | Non
                 _, state = module.step(torch.tensor(letters), state)
                 before = numbers
                 numbers = [listed.moves[i][a] for i, a in zip(before, letters, strict=True)]
-                for row, bits in enumerate(_bits(state, batch)):
-                    if bits != listed.states[numbers[row]]:
-                        name = language.alphabet.symbols[letters[row]]
-                        source = before[row]
-                        what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
-                        return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
+                differs = (_bits(state, batch) != table[numbers]).any(1)
+                if differs.any():
+                    row = int(differs.nonzero()[0])
+                    name, source = language.alphabet.symbols[letters[row]], before[row]
+                    what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
+                    return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
     return None
 
 
@@ -264,28 +274,35 @@ def _legal(flags: tuple[bool, ...]) -> Legal:
     return Legal(frozenset(a for a, legal in enumerate(flags[:-1]) if legal), flags[-1])
 
 
-def _state(listed: Listed, numbers: Sequence[int]) -> dict[str, Tensor]:
-    """The listed states of these numbers as tensors."""
+def _table(listed: Listed) -> Tensor:
+    """The bits of all listed states, one row each."""
+    joined = bytearray(b"".join(listed.states))
+    flat = torch.frombuffer(joined, dtype=torch.uint8) if joined else torch.empty(0, dtype=torch.uint8)
+    return flat.reshape(len(listed.states), len(listed.states[0]))
+
+
+def _state(listed: Listed, rows: Tensor) -> dict[str, Tensor]:
+    """The states with these bits as tensors."""
     state = {}
     first = 0
     for name, shape, dtype in listed.layout:
         kind = getattr(torch, dtype)
         size = torch.empty(shape, dtype=kind).nbytes
-        joined = b"".join(listed.states[i][first : first + size] for i in numbers)
+        part = rows[:, first : first + size].clone(memory_format=torch.contiguous_format)
         first += size
-        flat = torch.frombuffer(bytearray(joined), dtype=kind) if joined else torch.empty(0, dtype=kind)
-        state[name] = flat.reshape(len(numbers), *shape)
+        flat = part.reshape(-1).view(kind) if size else torch.empty(0, dtype=kind)
+        state[name] = flat.reshape(len(rows), *shape)
     return state
 
 
-def _bits(state: dict[str, Tensor], batch: int) -> list[bytes]:
+def _bits(state: dict[str, Tensor], batch: int) -> Tensor:
     """The bits of each word's state, its tensors in the order of their names."""
-    parts = []
+    parts = [torch.empty(batch, 0, dtype=torch.uint8)]
     for name in sorted(state):
         tensor = state[name].detach().cpu().resolve_conj().resolve_neg().contiguous()
         if tensor.nbytes:
             parts.append(tensor.reshape(-1).view(torch.uint8).reshape(batch, -1))
-    return [row.tobytes() for row in torch.cat(parts, dim=1).numpy()] if parts else [b""] * batch
+    return torch.cat(parts, dim=1)
 
 
 def _holds_nan(state: dict[str, Tensor]) -> bool:
