@@ -6,14 +6,19 @@ block shows it: registers that forget at once are written with what the convolut
 
 from __future__ import annotations
 
+import cmath
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from torch import Tensor, nn
+
 from nerode.core import Exact, NotCompilable, to_complex, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm
+from nerode.models.parts.state_space import DiagonalSsm
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +203,78 @@ def fixed_gates(block: BlockPlan, architecture: str) -> list[complex]:
     if isinstance(layer.move, GatedPlan) and not any(layer.move.steps):
         return [to_complex(gate.constant) for gate in layer.move.gates]
     raise NotCompilable(architecture, [f"layer {layer.name} is not diagonal with gates that are fixed"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A system h ← gate · h + write · x of one input.
+
+    Attributes:
+        number: the place of the stream that it reads.
+        shown: the place at which the stream shows 2 Re(read · h).
+        gate: the same at each letter.
+        write: the factor of the input.
+        read: the factor of the state.
+        start: the state before the first letter.
+    """
+
+    number: int
+    shown: int
+    gate: complex
+    write: complex
+    read: complex
+    start: complex
+
+
+class ChannelWriter(WeightWriter):
+    """Writes diagonal layers with fixed gates where every channel is a system of its own with one input.
+
+    A state h = g h + w becomes a channel for each place of the stream that a part of w stands at, once to
+    show the real part of h and once, if it is complex, the imaginary part; the linear map after them adds
+    them up.
+    """
+
+    sources = True
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        if block.layer is None:
+            return
+        gates = fixed_gates(block, self.architecture)
+        for number, place in enumerate(block.states):
+            i = number % block.layer.width
+            read = 0.5 if number < block.layer.width else -0.5j
+            # The channel of the place itself has no input; it carries on what was there at the start.
+            start = to_complex(block.layer.start[i])
+            for source, write, first in ((place, 0j, start), *((s, f, 0j) for s, f in block.sources[number])):
+                channel = Channel(
+                    number=source, shown=place, gate=gates[i], write=write, read=read, start=first
+                )
+                self.set_channel(layer, channel)
+
+    @abstractmethod
+    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+        """Sets one channel."""
+
+
+def set_diagonal(ssm: DiagonalSsm, channel: Channel) -> None:
+    """Sets the only state of a feature; its step has the size 1, and its rate is ln g.
+
+    A modulus of exactly 1 comes from a decay of exp(-1000) = 0.
+    """
+    decay, angle = log_decay(channel.gate), cmath.phase(channel.gate)
+    ssm.log_decay[channel.number] = decay
+    ssm.frequency[channel.number] = angle
+    rate = complex(-math.exp(decay), angle)
+    # What the system multiplies B by, (e^λ - 1)/λ, is divided out.
+    write = channel.write if rate == 0 else channel.write * rate / (cmath.exp(rate) - 1)
+    set_pair(ssm.B[channel.number, 0], write)
+    set_pair(ssm.C[channel.number, 0], channel.read)
+
+
+def set_pair(pair: Tensor, value: complex) -> None:
+    """Sets the real and the imaginary part of a number."""
+    pair[0], pair[1] = value.real, value.imag
 
 
 _STILL, _FADED = -1000.0, 1000.0

@@ -42,9 +42,15 @@ TIED = [
 CELLS = ["elman-tanh", "elman-relu", "lstm", "gru", "slstm", "nru"]
 
 CASES = [
-    *(("flip-flop", target) for target in [*TIED, "gla", "complex-diagonal"]),
-    *(("tomita-4", target) for target in ("gated-deltanet", "deltaproduct", "hgrn2", "s4d", "ssm")),
-    *(("dyck-2-3", target) for target in ("mamba", "gla", "griffin", "ids4", "pd-ssm", "lstm", "gru")),
+    *(("flip-flop", target) for target in [*TIED, "gla", "complex-diagonal", "rwkv-6", "rwkv-7"]),
+    *(
+        ("tomita-4", target)
+        for target in ("gated-deltanet", "deltaproduct", "hgrn2", "s4d", "ssm", "s4", "h3")
+    ),
+    *(
+        ("dyck-2-3", target)
+        for target in ("mamba", "gla", "griffin", "ids4", "pd-ssm", "lstm", "gru", "rwkv-6", "rwkv-7")
+    ),
     *(("contains-abaab", target) for target in ("mamba", "gla")),
     *(("s3", target) for target in CELLS),
     *(("parity", target) for target in ("mamba-signed", "deltanet-signed", "complex-diagonal", "pd-ssm")),
@@ -52,7 +58,11 @@ CASES = [
     *(("s3", target) for target in ("deltanet-signed", "deltaproduct-signed", "pd-ssm", "ids4")),
     *((name, "orthogonal") for name in ("s3", "parity", "a5-generators")),
     *(("a5-generators", target) for target in ("deltaproduct-signed", "pd-ssm")),
-    *((name, target) for target in ("s4d", "ssm", "lru") for name in ("aaaa-star", "last-letter")),
+    *(
+        (name, target)
+        for target in ("s4d", "ssm", "lru", "s4", "h3")
+        for name in ("aaaa-star", "last-letter")
+    ),
 ]
 
 

@@ -13,6 +13,7 @@ kernel Σ_i C'_{i+j} B'_i, and is kept here as the window of those inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -33,6 +34,8 @@ from nerode.models.parts.linear_attention import require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
+from nerode.models.registers import Channel, ChannelWriter, set_diagonal, set_pair
+from nerode.models.weight_writer import BlockPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +170,33 @@ class H3(SequenceLayer):
         return self.out(read.to(x.dtype))  # type: ignore[no-any-return]
 
 
+class H3Writer(ChannelWriter):
+    """Writes channels of the diagonal model into heads of one feature; keys and queries are 1.
+
+    The shift register passes its input on (C' = 0, E = 1), values are the stream, and D is 0.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one complex state per feature, and a register of one place."""
+        return {"states": 2, "shift_states": 1, "discretisation": "zoh", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, H3)
+        layer.v.weight.fill_diagonal_(1)
+        for ones in (layer.k.bias, layer.q.bias, layer.shift_skip):
+            ones.fill_(1)
+        super().fill(layer, block)
+
+    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+        """Sets one channel."""
+        assert isinstance(layer, H3)
+        assert layer.start is not None
+        set_diagonal(layer.ssm, channel)
+        set_pair(layer.start[0, 0, channel.number, 0], channel.start)
+        layer.out.weight[channel.shown, channel.number] = 1
+
+
 KIND = LayerKind(
     name="h3",
     title="H3",
@@ -175,4 +205,5 @@ KIND = LayerKind(
     equation="h = λ ∘ h + B (shift(k) vᵀ), y = q (C h), λ complex, fixed",
     reference=Reference("Fu2023"),
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="gelu"),
+    writer=H3Writer,
 )

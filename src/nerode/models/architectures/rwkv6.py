@@ -10,12 +10,13 @@ own x_t + Δ_t ∘ (μ + tanh((x_t + Δ_t ∘ μ_x) A) B), and d_t = δ + tanh(m
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
+from nerode.core import Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
@@ -29,11 +30,14 @@ from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
     HeadNorm,
+    HeadNormKind,
     require_divisible,
     require_positive,
     split_heads,
 )
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.registers import distinct_moves, log_decay, registers_of, share_of
+from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, set_rows
 
 MIXTURES = ("decay", "key", "value", "receptance", "gate")
 """What is read from a mixture of its own, in the order of the rows of `mix`."""
@@ -50,6 +54,7 @@ class Rwkv6Settings:
         mix_rank: rank of the maps A B to the mixtures.
         decay_rank: rank of the map C D to the decay.
         depth: where the layer lies, which the initial weights depend on.
+        norm: the norm of each head's reading.
         signed: gates 2w - 1 in [-1,1] instead of w.
         learned_start: whether the state before the first position is trained; otherwise it is zero.
     """
@@ -60,6 +65,7 @@ class Rwkv6Settings:
     mix_rank: int = 32
     decay_rank: int = 64
     depth: Depth = field(default_factory=Depth)
+    norm: HeadNormKind = "layer"
     signed: bool = False
     learned_start: bool = False
 
@@ -100,7 +106,7 @@ class Rwkv6(SequenceLayer):
         self.key = Linear(inputs, width, bias=False)
         self.value = Linear(inputs, width, bias=False)
         self.gate = Linear(inputs, width, bias=False)
-        self.norm = HeadNorm(settings.heads, width, "layer", eps=64e-5, bias=True)
+        self.norm = HeadNorm(settings.heads, width, settings.norm, eps=64e-5, bias=True)
         self.output = Linear(width, self.outputs, bias=False)
         self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
         self._draw()
@@ -183,6 +189,61 @@ class Rwkv6(SequenceLayer):
             nn.init.orthogonal_(layer.weight, gain=0.1 * gain if layer in (self.key, self.gate) else gain)
 
 
+_KEYS = 3
+"""Keys of a head that carries a register: the state, and two by which the present letter is read."""
+
+_GATE = 64.0
+"""SiLU(64) = 64."""
+
+
+class Rwkv6Writer(WeightWriter):
+    """Writes diagonal layers: a head with three keys per register.
+
+    The layer reads its state before it writes, and the present letter by the bonus. The first key is the
+    state; the query reads it times the gate. The other two forget at once, so that they hold the same; they
+    are read with factors 1 and -1, and only one has a bonus: what is left is what is written now. Together
+    that is the state after the letter. Gates exp(-exp(±1000)) are exactly 1 and 0, tanh is exact at 0 and 64.
+    The token before is the value where a block remembers. The norm of the readings is switched off.
+    """
+
+    delays = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a head for each register and no norm."""
+        registers = registers_of(block, self.architecture, tied=False)
+        n, rank = max(1, len(registers)), max(1, len(distinct_moves(registers)))
+        sizes = {"heads": n, "width": _KEYS * n, "mix_rank": 1, "decay_rank": rank}
+        return {**sizes, "norm": "none", "learned_start": True}
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Rwkv6)
+        assert layer.start is not None
+        registers = registers_of(block, self.architecture, tied=False)
+        signals = distinct_moves(registers)
+        for number, signal in enumerate(signals):
+            layer.decay_down[:, number] = _GATE * signal.row(layer.inputs)
+        if any(register.late for register in registers):
+            layer.mix[MIXTURES.index("value")] = 1
+        layer.decay.fill_(log_decay(0))
+        ones = [PlaceForm({}, 1)] * _KEYS
+        set_rows(layer.gate, [PlaceForm({}, _GATE)] * (_KEYS * len(registers)))
+        for i, register in enumerate(registers):
+            first, share = _KEYS * i, share_of(register.gate, self.architecture)
+            hold = log_decay(share if register.moves is None else 1)
+            layer.decay[first] = hold
+            kept = PlaceForm({}, register.gate)
+            if register.moves is not None:
+                layer.decay_up[signals.index(register.moves), first] = log_decay(share) - hold
+                kept = register.moves.scaled(register.gate - 1).plus(PlaceForm({}, 1))
+            set_rows(layer.receptance, [kept, PlaceForm({}, 1), PlaceForm({}, -1)], first=first)
+            set_rows(layer.key, ones, first=first)
+            set_rows(layer.value, [register.write], first=first)
+            layer.bonus[i, 1] = 1
+            layer.start[i, 0, 0] = to_float(register.start)
+            layer.output.weight[register.place, first] = 1 / _GATE
+
+
 KIND = LayerKind(
     name="rwkv-6",
     title="RWKV-6",
@@ -192,4 +253,5 @@ KIND = LayerKind(
     reference=Reference("Peng2024Rwkv6"),
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"rwkv-6-signed": {"signed": True}},
+    writer=Rwkv6Writer,
 )

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
     DenseTransition,
     LayerKind,
@@ -30,12 +30,17 @@ from nerode.models.base import (
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.linear_attention import HeadNorm, require_divisible, require_positive, split_heads
+from nerode.models.registers import distinct_moves, registers_of, share_of
+from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, set_rows
 
 FASTEST = math.exp(-0.5)
 """The rate of the fastest decay: w lies between exp(-0.607) = 0.545 and 1."""
 
+SHIFTED = ("r", "w", "k", "v", "a", "g")
+"""What is read from a mixture of its own, in the order of the rows of μ."""
+
 SHIFT_POWERS = (0.2, 0.9, 0.7, 0.7, 0.9, 0.2)
-"""The shape of μ at first, for r, w, k, v, a, g."""
+"""The shape of μ at first, for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +243,70 @@ def published_rank(size: float, inputs: int) -> int:
     return min(inputs, max(32, 32 * round(size / 32)))
 
 
+_SURE = 1000.0
+"""σ(1000) is 1 and σ(-1000) is 0."""
+
+
+class Rwkv7Writer(WeightWriter):
+    """Writes diagonal layers: a head of one key and one value per place of the stream.
+
+    The removal key of such a head is 1, and nothing decays, so that S = (1 - a) S + v: a = σ(-1000) = 0
+    holds. What is written does not depend on a (α = 0), so counters are carried too. The token before is the
+    value where a block remembers. The norm of the readings is switched off, and ρ is 0.
+    """
+
+    delays = True
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns a head for each place of the stream and no norm."""
+        registers = registers_of(block, self.architecture, tied=False)
+        rank = max(1, len(distinct_moves(registers)))
+        return {
+            "heads": width,
+            "decay_rank": 1,
+            "rate_rank": rank,
+            "gate_rank": 1,
+            "token_shift": any(register.late for register in registers),
+            "output_norm": "none",
+            "learned_start": True,
+        }
+
+    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+        """Sets the weights of a layer."""
+        assert isinstance(layer, Rwkv7)
+        assert layer.decay is not None
+        assert layer.gate is not None
+        assert layer.start is not None
+        registers = registers_of(block, self.architecture, tied=False)
+        signals = distinct_moves(registers)
+        if layer.mix is not None:
+            layer.mix[SHIFTED.index("v")] = 1
+        ones = [PlaceForm({}, 1)] * layer.inputs
+        set_rows(layer.query, ones)
+        set_rows(layer.key, ones)
+        layer.removal.fill_(1)
+        layer.decay.up.bias.fill_(-_SURE)
+        set_rows(layer.gate.down, [PlaceForm({}, int(_SURE))])
+        layer.gate.up.weight.fill_(1)
+        set_rows(layer.rate.down, signals)
+        for register in registers:
+            i, share = register.place, share_of(register.gate, self.architecture)
+            hold = _rate(share if register.moves is None else 1)
+            layer.rate.up.bias[i] = hold
+            if register.moves is not None:
+                layer.rate.up.weight[i, signals.index(register.moves)] = _rate(share) - hold
+            set_rows(layer.value, [register.write], first=i)
+            layer.start[i, 0, 0] = to_float(register.start)
+            layer.output.weight[i, i] = 1
+
+
+def _rate(gate: float) -> float:
+    """The logit of a = 1 - gate."""
+    if gate in (0, 1):
+        return _SURE if gate == 0 else -_SURE
+    return math.log((1 - gate) / gate)
+
+
 KIND = LayerKind(
     name="rwkv-7",
     title="RWKV-7",
@@ -246,4 +315,5 @@ KIND = LayerKind(
     equation="S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k",
     reference=Reference("Peng2025Rwkv7"),
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="relu", expansion=4.0),
+    writer=Rwkv7Writer,
 )

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
-from nerode.core import Reference
+from nerode.core import NotCompilable, Reference
 from nerode.models.base import (
     DenseTransition,
     LayerKind,
@@ -42,6 +43,8 @@ from nerode.models.parts.state_space import (
     require_steps,
 )
 from nerode.models.parts.time_invariant import dense_system
+from nerode.models.registers import Channel, ChannelWriter, set_pair
+from nerode.models.weight_writer import BlockPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +170,34 @@ def _matrix(gate: Tensor, low: Tensor, high: Tensor) -> Float[Tensor, "inputs st
     return blocks.reshape(falls.shape) - falls
 
 
+class S4Writer(ChannelWriter):
+    """Writes channels without a low-rank term, P = 0, with steps of size 1.
+
+    The bilinear rule makes the gate (2 + λ)/(2 - λ) of a rate λ, so that λ = 2 (g - 1)/(g + 1); there is none
+    for -1. A modulus of exactly 1 comes from a decay of exp(-1000) = 0. D is 0, and GELU is left out.
+    """
+
+    def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
+        """Returns one complex state per channel and a linear map after them."""
+        return {"states": 2, "activation": False, "mixing": "linear", "learned_start": True}
+
+    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+        """Sets one channel."""
+        assert isinstance(layer, S4)
+        assert isinstance(layer.readout.mixing, nn.Linear)
+        assert layer.start is not None
+        gate, number = channel.gate, channel.number
+        if gate == -1:
+            raise NotCompilable(self.architecture, ["a gate is -1, which the bilinear rule has no rate for"])
+        rate = 2 * (gate - 1) / (gate + 1)
+        layer.log_decay[number] = -1000.0 if abs(gate) == 1 else math.log(-rate.real)
+        layer.frequency[number] = rate.imag
+        set_pair(layer.B[number, 0], channel.write * (2 - rate) / 2)
+        set_pair(layer.C[number, 0], channel.read)
+        set_pair(layer.start[number], channel.start)
+        layer.readout.mixing.weight[channel.shown, number] = 1
+
+
 KIND = LayerKind(
     name="s4",
     title="S4",
@@ -175,4 +206,5 @@ KIND = LayerKind(
     equation="h = (2/Δ - A)⁻¹ ((2/Δ + A) h + 2 B x), A = diag(λ) - P P*, fixed",
     reference=Reference("GuGoelRe2022"),
     surroundings=Surroundings(norm="layer", position="post", residual=True),
+    writer=S4Writer,
 )

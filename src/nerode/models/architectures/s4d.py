@@ -7,8 +7,6 @@ output = (W g + b) ∘ sigmoid(V g + c),  g = GELU(y)
 
 from __future__ import annotations
 
-import cmath
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Reference, to_complex
+from nerode.core import Reference
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
@@ -35,8 +33,8 @@ from nerode.models.parts.state_space import (
     require_even,
     require_steps,
 )
-from nerode.models.registers import fixed_gates, log_decay
-from nerode.models.weight_writer import BlockPlan, WeightWriter
+from nerode.models.registers import Channel, ChannelWriter, set_diagonal, set_pair
+from nerode.models.weight_writer import BlockPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,16 +128,8 @@ class S4d(SequenceLayer):
         return self.readout(y)  # type: ignore[no-any-return]
 
 
-class S4dWriter(WeightWriter):
-    """Writes diagonal layers with fixed gates: every channel is a system of its own with one input.
-
-    A state h = g h + w becomes a channel for each place of the stream that a part of w stands at, once to
-    show the real part of h and once, if it is complex, the imaginary part; the linear map after them adds
-    them up. With steps of size 1 the rate is ln g. A modulus of exactly 1 comes from a decay of exp(-1000) =
-    0. D is 0, and GELU is left out.
-    """
-
-    sources = True
+class S4dWriter(ChannelWriter):
+    """Writes channels into the diagonal model; D is 0, and GELU is left out."""
 
     def settings(self, block: BlockPlan, width: int) -> dict[str, Any]:
         """Returns one complex state per channel and a linear map after them."""
@@ -151,39 +141,14 @@ class S4dWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
-        """Sets the weights of a layer."""
+    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+        """Sets one channel."""
         assert isinstance(layer, S4d)
-        assert layer.start is not None
-        if block.layer is None:
-            return
-        gates = fixed_gates(block, self.architecture)
-        for number, place in enumerate(block.states):
-            i = number % block.layer.width
-            read = 0.5 if number < block.layer.width else -0.5j
-            # The channel of the place itself has no input; it carries on what was there at the start.
-            self._set_channel(layer, place, place, gates[i], 0j, read)
-            _set(layer.start[place, 0], to_complex(block.layer.start[i]))
-            for source, factor in block.sources[number]:
-                self._set_channel(layer, source, place, gates[i], factor, read)
-
-    def _set_channel(
-        self, layer: S4d, channel: int, shown: int, gate: complex, write: complex, read: complex
-    ) -> None:
-        """Sets one channel; its step has the size 1."""
         assert isinstance(layer.readout.mixing, nn.Linear)
-        ssm, decay = layer.ssm, log_decay(gate)
-        ssm.log_decay[channel] = decay
-        ssm.frequency[channel] = angle = cmath.phase(gate)
-        rate = complex(-math.exp(decay), angle)
-        # What the system multiplies B by, (e^λ - 1)/λ, is divided out.
-        _set(ssm.B[channel, 0], write if rate == 0 else write * rate / (cmath.exp(rate) - 1))
-        _set(ssm.C[channel, 0], read)
-        layer.readout.mixing.weight[shown, channel] = 1
-
-
-def _set(pair: Tensor, value: complex) -> None:
-    pair[0], pair[1] = value.real, value.imag
+        assert layer.start is not None
+        set_diagonal(layer.ssm, channel)
+        set_pair(layer.start[channel.number, 0], channel.start)
+        layer.readout.mixing.weight[channel.shown, channel.number] = 1
 
 
 KIND = LayerKind(

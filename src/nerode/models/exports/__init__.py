@@ -403,8 +403,12 @@ def _compare(folder: Path, language: Language) -> str:
 def answers_of(model: Any, words: Tensor) -> Tensor:
     """Returns what a model of tokens says after each prefix (words, time + 1, letters + 1)."""
     begin = torch.full((len(words), 1), BEGIN)
-    scores: Tensor = model(torch.cat([begin, words + FIRST], dim=1), use_cache=False).logits
-    legal = scores > 0
+    return as_answers(model(torch.cat([begin, words + FIRST], dim=1), use_cache=False).logits)
+
+
+def as_answers(logits: Tensor) -> Tensor:
+    """Returns which letters may follow, and last whether the word may end, by the signs of logits."""
+    legal = logits > 0
     return torch.cat([legal[..., FIRST:], legal[..., END : END + 1]], dim=-1)
 
 
