@@ -1,16 +1,16 @@
 """`compile`, `verify` and `run` for named languages × architectures that carry compiled weights.
 
 For each pair that theory and the compiler allow: the folder is written as `nerode compile` writes it, its
-certificates are replayed as `nerode verify` does, and the model that was written reads 10,000 uniformly
-random letters in float32, and 10,000 of a random word that can always be continued, compared with the
-language at every letter. A line of JSON for each pair goes to experiments/real-models/results.jsonl. Pairs
-that are there are not made again, so that the survey can be stopped and continued; small automata come
-first. README.md has the counts.
+certificates are replayed as `nerode compile` and `nerode verify` do, and the model that was written reads
+10,000 uniformly random letters in float32, and 10,000 of a random word that can always be continued,
+compared with the language at every letter. A line of JSON for each pair goes to
+experiments/real-models/results.jsonl. Pairs that are there are not made again, so that the survey can be
+stopped and continued; small automata come first. README.md has the counts.
 
     python -m benchmarks real_models [--languages=A,B] [--architectures=A,B] [--seconds=N] [--limit=N]
 
 Without names all languages and architectures are looked at; after `seconds` of CPU time no other pair is
-begun. `limit` is the CPU time for one network, for its model, and for one replay. Pairs that a smaller limit
+begun. `limit` is the CPU time for one network and for its model. Pairs that a smaller limit
 has stopped are made again.
 """
 
@@ -28,24 +28,30 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.cli.models import LETTERS, replay_model, write_model
+from nerode.cli.models import LETTERS, MODEL, model_facts, write_model
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable, write_atomically
+from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, NotCompilable, write_atomically
 from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.models import Model, read_model
+from nerode.models import Model, read_model, save_model
 from nerode.models.compiled import writer_of
 from nerode.network import Network
-from nerode.proofs import PREDICT, VALID_PREFIXES, certify, write_folder
-from nerode.proofs.floats import recheck_stored
+from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
+from nerode.proofs.floats import RealModel, make_architecture, recheck_stored, write_real_model
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
 FOLDER = Path("experiments/real-models")
 RESULTS = FOLDER / "results.jsonl"
 EARLIER = Path("experiments/long-words/results.jsonl")
 """What a survey before this one read, of networks that were carried and not written to files."""
+CHUNK = 2_048
+"""Letters that are read at once."""
+
 LIMIT = 60.0
-"""CPU time for one network, for its model, and for one replay."""
+"""CPU time for one network, and for its model."""
+
+PROOF = 5.0
+"""CPU time for the proof of a model."""
 
 LARGEST = 10**9
 
@@ -101,40 +107,77 @@ def look(language: Language, architecture: str, facts: Facts, limit: float = LIM
 
 
 def _written(language: Language, architecture: str, facts: Facts, limit: float) -> Row:
-    options = Options(budget=Budget(seconds=limit))
-    network = compile_language(language, architecture, options, facts=facts)
+    budget = Budget(seconds=limit)
+    network = compile_language(language, architecture, Options(budget=budget), facts=facts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "net"
         write_folder(folder, network, language)
-        fresh = Options(budget=Budget(seconds=limit))
-        written = write_model(
-            folder, network, language, fresh, dtype="float32", surroundings=None, proofs=True, facts=facts
-        )
-        row: Row = {"model": written.to_json()}
-        if written.facts is None:
+        write = _write_decoder if network.attends else _write_layers
+        row, tasks = write(folder, network, language, facts, limit)
+        if "refused" in row["model"]:
             return row
-        tasks: list[str] = []
-        try:
-            ok, tasks = _replayed(folder, network, language, Budget(seconds=limit))
-            row["replayed"] = ok
-        except BudgetExceeded:
-            row |= {"replayed": "no time", "limit": limit}
-        model = read_model(folder / "model")
+        model = read_model(folder / MODEL)
         row["random"], row["lawful"] = read_letters(model, language)
     if row["random"]["wrong_at"] and not row["lawful"]["wrong_at"]:
         row["task"] = tasks[0] if tasks else _task(network, language)
     return row
 
 
-def _replayed(
-    folder: Path, network: Network, language: Language, budget: Budget
-) -> tuple[bool | None, list[str]]:
-    """Whether the certificates of the model hold, and what they speak of; None if there is none."""
-    if network.attends:
-        seen = recheck_stored(folder, network, language, dtype="float32", budget=budget)
-        return (None, []) if seen is None else (seen.failure is None, [str(c.task) for c in seen.claims])
-    replay = replay_model(folder, budget)
-    return (None, []) if replay is None else (replay.ok, [str(c.task) for c in replay.claims])
+def _write_decoder(
+    folder: Path, network: Network, language: Language, facts: Facts, limit: float
+) -> tuple[Row, list[str]]:
+    """Writes the decoder of a network with attention as `compile` does, and replays its certificate."""
+    options = Options(budget=Budget(seconds=limit))
+    written = write_model(
+        folder, network, language, options, dtype="float32", surroundings=None, proofs=True, facts=facts
+    )
+    row: Row = {"model": written.to_json()}
+    try:
+        seen = recheck_stored(folder, network, language, dtype="float32", budget=Budget(seconds=limit))
+    except BudgetExceeded:
+        return {**row, "replayed": "no time", "limit": limit}, []
+    row["replayed"] = None if seen is None else seen.failure is None
+    return row, [] if seen is None else [str(claim.task) for claim in seen.claims]
+
+
+def _write_layers(
+    folder: Path, network: Network, language: Language, facts: Facts, limit: float
+) -> tuple[Row, list[str]]:
+    """Writes the layers of an architecture as `compile` does.
+
+    Each certificate was replayed on the model before it is written. What `verify` would replay is the same
+    if model and certificates are read as they were written, bit for bit; that is compared.
+    """
+    try:
+        found = make_architecture(
+            language,
+            network.target,
+            facts=facts,
+            budget=Budget(seconds=limit),
+            seconds=PROOF,
+            longest=CHUNK,
+            others=(),
+        )
+    except NotCompilable as refusal:
+        return {"model": {"refused": list(refusal.reasons)}}, []
+    except InputError as error:
+        return {"model": {"refused": [str(error)]}}, []
+    write_real_model(folder, found)
+    claims = [{"scope": c.scope, "dtype": c.dtype, "length": c.length} for c in found.model.claims]
+    model = {**model_facts(found, network.target, "float32"), "claims": claims}
+    ok = _is_as_written(folder / MODEL, found) if found.certificates else None
+    tasks = [str(claim.task) for c in found.certificates for claim in c.claims]
+    return {"model": model, "replayed": ok}, tasks
+
+
+def _is_as_written(place: Path, found: RealModel) -> bool:
+    """Whether a model is read from its folder as it was written, and certificates as they are in memory."""
+    again = place.with_name("again")
+    save_model(again, read_model(place))
+    same = all((again / path.name).read_bytes() == path.read_bytes() for path in again.iterdir())
+    read = [json.loads(path.read_text("utf-8")) for path in place.glob("certificate.*")]
+    sealed = [json.loads(json.dumps(certificate_to_json(c))) for c in found.certificates]
+    return same and read == sealed
 
 
 def _task(network: Network, language: Language) -> str:
@@ -191,8 +234,8 @@ def _read(model: Model, words: Sequence[Answered]) -> list[Row]:
     found: list[Row] = [{"letters": length, "wrong_at": None} for _ in words]
     letters, wanted = torch.tensor([w for w, _ in words]), torch.tensor([e for _, e in words])
     state = None
-    for first in range(0, length, 2048):
-        part = slice(first, first + 2048)
+    for first in range(0, length, CHUNK):
+        part = slice(first, first + CHUNK)
         scores, state = model(letters[:, part], state)
         wrong = ((scores > 0.5) != wanted[:, part]).any(-1)
         for row, places in zip(found, wrong, strict=True):
@@ -305,8 +348,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     names = given["languages"].split(",") if "languages" in given else sorted(BESTIARY, key=size)
     wanted = given["architectures"].split(",") if "architectures" in given else carriers()
     seconds, limit = float(given.get("seconds", "inf")), float(given.get("limit", LIMIT))
-    kept = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] if RESULTS.exists() else []
-    rows = {_pair(row): row for row in kept}
+    rows = _kept()
     for name in names:
         language = resolve_language(name)
         left = [x for x in wanted if _is_open(rows.get((language.name, x)), limit)]
@@ -321,9 +363,16 @@ def main(arguments: Sequence[str] = ()) -> None:
             with RESULTS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, sort_keys=True) + "\n")
             print(name, architecture, row["seconds"], _fault(row), flush=True)
-    lines = (json.dumps(row, sort_keys=True) + "\n" for row in rows.values())
-    write_atomically(RESULTS, "".join(lines))
+    # Another process may have written rows in the meantime.
+    rows = _kept()
+    write_atomically(RESULTS, "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows.values()))
     (FOLDER / "README.md").write_text(page(list(rows.values())), encoding="utf-8")
+
+
+def _kept() -> dict[tuple[str, str], Row]:
+    """The last row of each pair."""
+    lines = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
+    return {_pair(row): row for row in map(json.loads, lines)}
 
 
 def _pair(row: Row) -> tuple[str, str]:

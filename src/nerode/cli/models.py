@@ -110,7 +110,7 @@ def write_model(
     except InputError as error:
         return WrittenModel(refused=(str(error),))
     write_real_model(folder, found)
-    return WrittenModel(claims=found.model.claims, facts=_facts(found, network.target, dtype))
+    return WrittenModel(claims=found.model.claims, facts=model_facts(found, network.target, dtype))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,8 @@ def _without(missing: MissingExtra) -> str:
     return f"{missing}; the network and its proof need nothing else"
 
 
-def _facts(found: RealModel, architecture: str, dtype: str) -> dict[str, Any]:
+def model_facts(found: RealModel, architecture: str, dtype: str) -> dict[str, Any]:
+    """Returns sizes, type and surroundings of a model, by name."""
     model = found.model
     return {
         "architecture": architecture,
@@ -174,7 +175,7 @@ def _write_decoder(
     from nerode.proofs.floats import RealModel, examine, store, write_decoder
 
     model = write_decoder(folder, network, dtype=dtype)
-    facts = _facts(RealModel(model=model, surroundings="zoo"), network.target, dtype)
+    facts = model_facts(RealModel(model=model, surroundings="zoo"), network.target, dtype)
     if not proofs:
         return WrittenModel(facts=facts)
     seen = examine(network, language, dtype=dtype, folder=folder, budget=budget.start())

@@ -192,7 +192,7 @@ class Rwkv6(SequenceLayer):
 _KEYS = 3
 """Keys of a head that carries a register: the state, and two by which the present letter is read."""
 
-_GATE = 64.0
+_GATE = 64
 """SiLU(64) = 64."""
 
 

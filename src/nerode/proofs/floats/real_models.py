@@ -62,6 +62,9 @@ LEAST = 10_000
 CHUNK = 2_048
 """Letters that are read at once."""
 
+OTHERS = ("bfloat16", "float16")
+"""Formats in which a whole model is looked at, too: its weights have few bits."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RealModel:
@@ -150,11 +153,12 @@ def make_architecture(
     surroundings: Around | None = None,
     options: Options | None = None,
     longest: int = LONGEST,
+    others: Sequence[str] = OTHERS,
 ) -> RealModel:
     """Returns what `load_architecture` hands out, with its surroundings and certificates.
 
-    The arguments are those of `load_architecture`, the user's options for networks, and how many letters of
-    random words it is read on.
+    The arguments are those of `load_architecture`, the user's options for networks, how many letters of
+    random words it is read on, and in which other formats a whole model is looked at.
     """
     if seconds < 0:
         raise InputError(f"{seconds} seconds for proofs; give 0 or more")
@@ -173,7 +177,7 @@ def make_architecture(
             refusals.append(candidate)
             continue
         with one_thread():
-            found = _examine(candidate, language, seconds, longest)
+            found = _examine(candidate, language, seconds, longest, others)
         if best is None or (found.wrong is None, found.reach) > (best.wrong is None, best.reach):
             best = found
         # Of the zoo's ways the first that is not wrong is taken; a published model has to be proved.
@@ -196,7 +200,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _examine(candidate: CarriedModel, language: Language, seconds: float, longest: int) -> RealModel:
+def _examine(
+    candidate: CarriedModel, language: Language, seconds: float, longest: int, others: Sequence[str]
+) -> RealModel:
     """Looks for a proof or the shortest word that refutes, and reads long words."""
     model, network = candidate.model, candidate.network
     dtype = dtype_of(model)
@@ -211,7 +217,7 @@ def _examine(candidate: CarriedModel, language: Language, seconds: float, longes
         return found
     budget = Budget(seconds=max(seconds, 1e-3)).start()
     if network is None:
-        return _examine_whole(found, language, longest, budget)
+        return _examine_whole(found, language, longest, budget, others)
     exact = certified(network, language, rest(budget, 0.3))
     tasks = [] if isinstance(exact, Refutation) else [c.task for c in exact if c.task in LANGUAGE_TASKS]
     task = tasks[0] if tasks else None
@@ -224,12 +230,14 @@ def _examine(candidate: CarriedModel, language: Language, seconds: float, longes
     return _prove_and_read(found, language, task, longest, budget, 0.9)
 
 
-def _examine_whole(found: RealModel, language: Language, longest: int, budget: Budget) -> RealModel:
-    """Looks for proofs in every format: all its float states are few."""
+def _examine_whole(
+    found: RealModel, language: Language, longest: int, budget: Budget, others: Sequence[str]
+) -> RealModel:
+    """Looks for proofs in several formats: all its float states are few."""
     model = found.model
     proved = _prove_and_read(found, language, PREDICT, longest, budget, 0.3)
     if proved.reach == float("inf"):
-        for dtype in OTHERS:
+        for dtype in others:
             copy = _converted(model, dtype)
             if dtype != dtype_of(model) and copy is not None:
                 proved = _prove(proved, copy, language, PREDICT, rest(budget))
@@ -246,10 +254,6 @@ def _prove_and_read(
         tested = _read_long_words(model, language, task == PREDICT, longest, rest(budget, share))
         model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
     return proved
-
-
-OTHERS = ("bfloat16", "float16")
-"""Formats in which a whole model is looked at, too: its weights have few bits."""
 
 
 def _prove(found: RealModel, model: Model, language: Language, task: str | None, budget: Budget) -> RealModel:
