@@ -154,7 +154,7 @@ def _write_layers(
             network.target,
             facts=facts,
             budget=Budget(seconds=limit),
-            seconds=PROOF,
+            seconds=min(PROOF, limit / 2),
             longest=CHUNK,
             others=(),
         )

@@ -56,7 +56,7 @@ CASES = [
     *(("parity", target) for target in ("mamba-signed", "deltanet-signed", "complex-diagonal", "pd-ssm")),
     *(("cycle-navigation", target) for target in ("deltanet-signed", "complex-diagonal", "ids4")),
     *(("s3", target) for target in ("deltanet-signed", "deltaproduct-signed", "pd-ssm", "ids4")),
-    *((name, "orthogonal") for name in ("s3", "parity", "a5-generators")),
+    *((name, "orthogonal") for name in ("s3", "parity", "a5-generators", "tomita-1", "last-letter")),
     *(("a5-generators", target) for target in ("deltaproduct-signed", "pd-ssm")),
     *(
         (name, target)
@@ -269,6 +269,8 @@ def test_negative_gates_need_a_signed_architecture(target: str) -> None:
         ("s3", "ids4", "pd-ssm", "is letter-matrices"),
         ("s3", "elman-tanh", "nru", "is not rectified"),
         ("tomita-4", "mamba", "orthogonal", "is diagonal"),
+        ("tomita-4", "ssm", "orthogonal", "a matrix that is not orthogonal"),
+        ("aa-star", "s4d", "s4", "a gate is -1"),
         ("s3", "ids4", "complex-diagonal", "is letter-matrices, not diagonal"),
         ("tomita-4", "mamba", "s4d", "is not diagonal with gates that are fixed"),
         ("tomita-4", "mamba", "ssm", "not a real recurrence with a fixed matrix"),

@@ -25,12 +25,15 @@ from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
+    ONE,
     BlockPlan,
+    FixedPlan,
     MatrixPlan,
     PermutationPlan,
     WeightWriter,
     as_tensor,
     set_matrix,
+    set_rows,
 )
 
 
@@ -158,18 +161,30 @@ class OrthogonalWriter(WeightWriter):
         size = layer.settings.size
         matrices = layer.W.weight.view(size, size, -1)
         move = block.layer.move
-        if block.layer.complex_state or not isinstance(move, MatrixPlan | PermutationPlan):
+        if isinstance(move, FixedPlan):
+            self._require_isometry(block.layer.name, move)
+            set_matrix(matrices[:, :, ONE], move.matrix)
+            set_rows(layer.B, move.writes)
+        elif block.layer.complex_state or not isinstance(move, MatrixPlan | PermutationPlan):
             raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
-        for letter, place in enumerate(block.letters):
-            if isinstance(move, MatrixPlan):
-                set_matrix(matrices[:, :, place], move.matrices[letter])
-            else:
-                for j, i in enumerate(move.images[letter]):
-                    matrices[i, j, place] = to_float(move.diagonals[letter][j])
-            layer.B.weight[: block.layer.width, place] = as_tensor(move.writes[letter])
+        else:
+            for letter, place in enumerate(block.letters):
+                if isinstance(move, MatrixPlan):
+                    set_matrix(matrices[:, :, place], move.matrices[letter])
+                else:
+                    for j, i in enumerate(move.images[letter]):
+                        matrices[i, j, place] = to_float(move.diagonals[letter][j])
+                layer.B.weight[: block.layer.width, place] = as_tensor(move.writes[letter])
         layer.start[0, : block.layer.width, 0] = as_tensor(block.layer.start)
         for i, place in enumerate(block.states):
             layer.C.weight[place, i] = 1
+
+    def _require_isometry(self, name: str, move: FixedPlan) -> None:
+        """Raises NotCompilable unless the matrix permutes coordinates, up to signs."""
+        entries = [entry for row in move.matrix for entry in row]
+        columns = {j for j, c in entries if abs(to_float(c)) == 1}
+        if not len(entries) == len(columns) == len(move.matrix) or any(len(row) != 1 for row in move.matrix):
+            raise NotCompilable(self.architecture, [f"layer {name} has a matrix that is not orthogonal"])
 
 
 KIND = LayerKind(

@@ -102,6 +102,9 @@ def _assemble_stream(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Mo
         raise InputError(
             f"{writer.architecture} keeps registers beyond the range of {dtype_name(dtype)}; use a wider type"
         )
+    if not plan.blocks:
+        # The letter alone decides; a model has a layer nevertheless, which adds nothing.
+        plan.blocks.append(BlockPlan(letters=plan.letters))
     head = make_head(plan, {place: place for place in range(plan.width)}, writer.architecture)
     config = ModelConfig(
         layers=tuple(
