@@ -31,25 +31,33 @@ def module_step(module: nn.Module, x: Tensor) -> Work:
     return lambda: torch.autograd.grad(output(), [leaf, *module.parameters()], seed)
 
 
+def cell_step(name: str, hidden: int, batch: int, length: int, module: nn.Module | None = None) -> Work:
+    """One forward and backward pass of our cell, with the weights of torch's module if one is given."""
+    module = module or TORCH[name](hidden, hidden, batch_first=True)
+
+    def ours(x: Tensor, *weights: Tensor) -> Tensor:
+        w_in, w_rec, b_in, b_rec = weights
+        if name == "gru":
+            b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
+            return cells.gru(linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
+        if name == "lstm":
+            return cells.lstm(x, w_rec, read=(w_in, b_in + b_rec))[0]
+        return cells.elman(linear(x, w_in, b_in + b_rec), w_rec)
+
+    return training(ours, torch.randn(batch, length, hidden), *(p.detach() for p in module.parameters()))
+
+
 def against_torch(hidden: int, batch: int, length: int) -> None:
-    x = torch.randn(batch, length, hidden)
     for name, kind in TORCH.items():
         module = kind(hidden, hidden, batch_first=True)
-
-        def ours(x: Tensor, *weights: Tensor, name: str = name) -> Tensor:
-            w_in, w_rec, b_in, b_rec = weights
-            if name == "gru":
-                b_in = b_in + torch.cat([b_rec[: 2 * hidden], b_rec.new_zeros(hidden)])
-                return cells.gru(linear(x, w_in, b_in), w_rec, b_rec[2 * hidden :])
-            if name == "lstm":
-                return cells.lstm(x, w_rec, read=(w_in, b_in + b_rec))[0]
-            return cells.elman(linear(x, w_in, b_in + b_rec), w_rec)
-
         works = {
-            "nerode": training(ours, x, *(parameter.detach() for parameter in module.parameters())),
-            f"torch nn.{kind.__name__}": module_step(module, x),
+            "nerode": cell_step(name, hidden, batch, length, module),
+            f"torch nn.{kind.__name__}": module_step(module, torch.randn(batch, length, hidden)),
         }
-        show(f"{name} H {hidden} B {batch} T {length}", works)
+        gates = {"gru": 3, "lstm": 4}.get(name, 1)
+        # Two products per step, of inputs and of states; two for their gradients, and two for the weights'.
+        products = 6 * batch * length * gates * hidden**2
+        show(f"{name} H {hidden} B {batch} T {length}", works, products=products)
 
 
 def nru_against_loop(hidden: int, memory: int, count: int, batch: int, length: int) -> None:
@@ -124,7 +132,9 @@ def ensembles(name: str, members: int, hidden: int, batch: int, length: int) -> 
         "one by one": lambda: step(alone, list(x)),
         f"torch nn.{TORCH[name].__name__} one by one": lambda: step(peers, list(x)),
     }
-    show(f"{members} × {name} H {hidden} B {batch} T {length}", works)
+    gates = {"gru": 3, "lstm": 4}.get(name, 1)
+    products = 6 * members * batch * length * gates * hidden**2
+    show(f"{members} × {name} H {hidden} B {batch} T {length}", works, products=products)
 
 
 def main() -> None:

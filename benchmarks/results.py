@@ -18,13 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import profiles
 from benchmarks._rows import MEASURED, BenchRow, record
 from nerode.core import write_atomically
+from nerode.models import native
 from nerode.training.environment import describe_environment
 
 PAGE = Path(__file__).with_name("RESULTS.md")
 
-SECTIONS = ("cells", "kernels", "mamba", "monoid", "starfree", "bestiary", "threads", "atlas")
+SECTIONS = (
+    *("cells", "layers", "kernels", "mamba", "training"),
+    *("monoid", "starfree", "bestiary", "threads", "atlas"),
+)
 
 ATLAS_SECONDS, UNCHANGED_SECONDS = 90.0, 3.0
 
@@ -46,12 +51,20 @@ class BenchTarget:
     limit: str
 
 
-_PRODUCTS = "MKL's products of matrices, on AMD without AVX-512"
-_SMALL = "batch, clipping and update, which no thread shares"
-_OPEN = "not profiled"
+_PRODUCTS = "products of matrices"
+_CALLS = "Python, autograd and memory beside the kernels (profiles below)"
+_PAGES = (
+    "arrays of 32 MiB go back to the system after each use, and each page of the next is zeroed first: "
+    "compare the copy with allocation"
+)
+_BANDWIDTH = "memory bandwidth: a store reads its line first, three times in eight"
+_SCAN = "the selective scan and the linear maps (profiles below)"
+_FUSED = "torch's own fused attention, which ours calls"
+_SMALL = "batch, loss, clipping and update beside the kernels (profiles below)"
+_HALVES = "operations that do not halve with two threads, as profiled in the run"
 
 TARGETS = (
-    BenchTarget(work="gru H 8 ", peer="torch", least=10, limit=_OPEN),
+    BenchTarget(work="gru H 8 ", peer="torch", least=10, limit=_CALLS),
     BenchTarget(work="gru H 128 ", peer="torch", least=1.5, limit=_PRODUCTS),
     BenchTarget(work="gru H", peer="torch", least=1, limit=_PRODUCTS),
     *(BenchTarget(work=f"lstm H {n} ", peer="torch", least=1.3, limit=_PRODUCTS) for n in (8, 64, 128)),
@@ -60,14 +73,25 @@ TARGETS = (
         BenchTarget(work=f"30 × {name} H 32 ", peer="torch", least=1.7, limit=_PRODUCTS)
         for name in ("elman-tanh", "gru", "lstm")
     ),
-    BenchTarget(work="mamba step", peer="mambapy", least=6, limit=_OPEN),
-    BenchTarget(work="mamba step", peer="transformers, slow path", least=25, limit=_OPEN),
+    BenchTarget(work="causal attention", peer="torch", least=1, limit=_FUSED),
+    BenchTarget(work="attention with slopes", peer="torch", least=1, limit=_FUSED),
+    BenchTarget(work="mlstm layer", peer="xlstm package", least=1, limit=_PRODUCTS),
+    BenchTarget(work="scalar decay", peer="chunks", least=1, limit=_PRODUCTS),
+    BenchTarget(work="vector decay", peer="chunks", least=1, limit=_PRODUCTS),
     BenchTarget(
-        work="diagonal scan (16, 512, 512)", peer="copy of the bytes", least=0.6, limit="memory bandwidth"
+        work="erase rule", peer="torch loop", least=1, limit="no chunked form in plain torch is known"
     ),
-    BenchTarget(work="diagonal scan (64, 512, 16)", peer="mambapy pscan", least=8, limit="memory bandwidth"),
-    BenchTarget(work="training step of pd-ssm", peer="gla", least=0.5, limit=_OPEN),
-    BenchTarget(work="training step", peer="one thread", least=1.6, limit=_SMALL),
+    BenchTarget(work="mamba step", peer="mambapy", least=6, limit=_SCAN),
+    BenchTarget(work="mamba step", peer="transformers, slow path", least=25, limit=_SCAN),
+    BenchTarget(work="diagonal scan (8, 512, 512)", peer="copy of the bytes", least=0.6, limit=_BANDWIDTH),
+    BenchTarget(work="diagonal scan (16, 512, 512)", peer="copy of the bytes", least=0.6, limit=_PAGES),
+    BenchTarget(work="diagonal scan (64, 512, 16)", peer="mambapy pscan", least=8, limit=_BANDWIDTH),
+    BenchTarget(work="training of", peer="", least=1, limit=_SMALL),
+    BenchTarget(work="kernels in a step", peer="", least=0.7, limit=_SMALL),
+    BenchTarget(
+        work="training step of pd-ssm", peer="gla", least=0.5, limit="its scan over choices of columns"
+    ),
+    BenchTarget(work="training step", peer="one thread", least=1.6, limit=_HALVES),
     *(
         BenchTarget(work=f"monoid {n}", peer="libsemigroups", least=1.5, limit="gathers from Cayley graphs")
         for n in ("O10", "D100")
@@ -96,20 +120,23 @@ def line(row: BenchRow, command: str) -> str:
     """Returns a row of the table."""
     target = target_of(row)
     wanted = "" if target is None else f"{target.least:g} {'✓' if row.ratio >= target.least else '✗'}"
-    limit = "" if target is None else target.limit
+    limit = "; ".join(part for part in ("" if target is None else target.limit, row.limit) if part)
     spread = f"{row.low:.2f}–{row.high:.2f}"
     ours = f"{row.seconds * 1e3:,.1f} ms" if row.seconds < 10 else f"{row.seconds:,.0f} s"
     cells = (row.work, ours, row.peer, f"{row.ratio:.2f}", spread, str(row.threads), wanted, limit)
     return f"| {' | '.join(cells)} | `{command}` |"
 
 
-def page(rows: Sequence[tuple[BenchRow, str]], load: float, seconds: float) -> str:
+def page(
+    rows: Sequence[tuple[BenchRow, str]], load: float, seconds: float, profiled: Sequence[str] = ()
+) -> str:
     """Returns the page of rows, each with its command.
 
     Args:
         rows: what was measured.
         load: processes that were running when the measurement began.
         seconds: how long it took.
+        profiled: what takes the time of some of the works, in lines.
     """
     about = describe_environment()
     judged = [(row, target) for row, _ in rows if (target := target_of(row)) is not None]
@@ -127,7 +154,18 @@ def page(rows: Sequence[tuple[BenchRow, str]], load: float, seconds: float) -> s
         "| work | ours | peer | ratio | spread | threads | target | limit | command |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    return "\n".join([*head, *(line(row, command) for row, command in rows), ""])
+    table = [line(row, command) for row, command in rows]
+    return "\n".join([*head, *table, *(["", *profiled] if profiled else []), ""])
+
+
+def build_kernels() -> None:
+    """Builds the native kernels if they are missing or out of date; without them nothing is measured."""
+    subprocess.run([sys.executable, "-m", "nerode.models.native"], check=False)
+    if native.library() is None:
+        sys.exit(
+            "the native kernels are missing (no C++ compiler) or switched off (NERODE_NATIVE=0): "
+            "a table would be of the plain path; install a compiler, or unset the variable"
+        )
 
 
 def atlas() -> None:
@@ -149,6 +187,7 @@ def main(options: Sequence[str] = ()) -> None:
     names = given.only.split(",") if given.only else list(SECTIONS)
     if unknown := [name for name in names if name not in SECTIONS]:
         parser.error(f"no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    build_kernels()
     load, begun = os.getloadavg()[0], time.perf_counter()
     rows: list[tuple[BenchRow, str]] = []
     for name in names:
@@ -160,5 +199,7 @@ def main(options: Sequence[str] = ()) -> None:
             importlib.import_module(f"benchmarks.{name}").main()
         command = "nerode atlas" if name == "atlas" else f"python -m benchmarks {name}"
         rows += [(row, command) for row in MEASURED]
-    write_atomically(given.output, page(rows, load, time.perf_counter() - begun))
+    print("== profiles", flush=True)
+    found = profiles.lines()
+    write_atomically(given.output, page(rows, load, time.perf_counter() - begun, found))
     print(given.output)

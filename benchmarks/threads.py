@@ -7,18 +7,22 @@ clock on the wall, so the machine must be idle. Weights that differ in a bit are
 from __future__ import annotations
 
 import argparse
+import statistics
 import time
 from collections.abc import Sequence
 
 import torch
 
 from benchmarks._rows import BenchRow, record
+from benchmarks.profiles import operations
 from nerode.models.zoo import all_members
 from nerode.training.loop import Trainer
 from nerode.training.specs import make_spec
 
 WIDTH, BATCH, LENGTH = 64, 64, 128
 REPEATS = 5
+WANTED, PROFILED = 1.6, 3
+"""The gain below which a step is profiled, and the steps of a profile."""
 
 
 def trainer(architecture: str) -> Trainer:
@@ -50,8 +54,34 @@ def run_steps(architecture: str, threads: int, steps: int) -> tuple[list[float],
 def compare(architecture: str, steps: int = REPEATS) -> tuple[BenchRow, bool]:
     """Returns the row of an architecture, and whether one and two threads give the same weights."""
     (one, alone), (two, both) = (run_steps(architecture, threads, steps) for threads in (1, 2))
-    row = record(f"training step of {architecture}", "one thread", two, one, threads=2)
+    limit = (
+        "" if statistics.median(one) >= WANTED * statistics.median(two) else what_does_not_halve(architecture)
+    )
+    row = record(f"training step of {architecture}", "one thread", two, one, threads=2, limit=limit)
     return row, all(torch.equal(alone[name], both[name]) for name in alone)
+
+
+def what_does_not_halve(architecture: str) -> str:
+    """Returns the operations that lose most of a step's time with two threads, by a profile of both."""
+    one, two = (_operations(architecture, threads) for threads in (1, 2))
+    lost = {name: two.get(name, 0) - spent / 2 for name, spent in one.items()}
+    worst = sorted(lost, key=lambda name: -lost[name])[:4]
+    named = ", ".join(f"{name} {lost[name]:.1f}" for name in worst if lost[name] > 0)
+    return (
+        f"{sum(two.values()):.1f} ms, half of one thread's {sum(one.values()):.1f} lost by (ms): {named}"
+        if named
+        else ""
+    )
+
+
+def _operations(architecture: str, threads: int) -> dict[str, float]:
+    """The milliseconds of each operation in a step, without those that it calls."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        return operations(trainer(architecture).step, PROFILED)
+    finally:
+        torch.set_num_threads(before)
 
 
 def main(options: Sequence[str] = ()) -> None:

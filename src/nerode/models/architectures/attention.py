@@ -130,11 +130,16 @@ class Attention(SequenceLayer):
         for first in range(0, x.shape[1], QUERIES_AT_ONCE):
             part = q[:, :, first : first + QUERIES_AT_ONCE]
             seen = before + first + part.shape[2]
-            mask = self._mask(before + first, seen, part)
+            # Torch skips what is later by itself where queries and keys begin together.
+            causal = seen == part.shape[2] and self.settings.positions != "alibi"
+            mask = None if causal else self._mask(before + first, seen, part)
             parts.append(
-                scaled_dot_product_attention(part, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask)
+                scaled_dot_product_attention(
+                    part, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask, is_causal=causal
+                )
             )
-        output: Tensor = self.write(torch.cat(parts, dim=2).transpose(1, 2).flatten(-2).to(x.dtype))
+        joined = parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+        output: Tensor = self.write(joined.transpose(1, 2).flatten(-2).to(x.dtype))
         return output, after
 
     def weights(self, x: Float[Tensor, "batch time inputs"]) -> Float[Tensor, "batch heads time time"]:
@@ -154,8 +159,9 @@ class Attention(SequenceLayer):
         if self.settings.positions == "rope":
             first = state["keys"].shape[1]
             q, k = rotate(q, first, self.settings.base), rotate(k, first, self.settings.base)
-        keys, values = torch.cat([state["keys"], k], dim=1), torch.cat([state["values"], v], dim=1)
-        return q, {"keys": keys, "values": values}
+        if state["keys"].shape[1]:
+            k, v = torch.cat([state["keys"], k], dim=1), torch.cat([state["values"], v], dim=1)
+        return q, {"keys": k, "values": v}
 
     def _bias(self, first: int, last: int, like: Tensor) -> Tensor | None:
         """The bias of the scores of the positions from first to last (heads, queries, keys)."""
