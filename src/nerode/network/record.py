@@ -335,6 +335,11 @@ class Network(Shown):
         return any(layer.recurrence.kind == "attention" for layer in self.layers)
 
     @property
+    def exact(self) -> bool:
+        """Whether exact arithmetic computes it: there is no tanh, sigmoid or exp."""
+        return all(layer.recurrence.exact for layer in self.layers)
+
+    @property
     def num_parameters(self) -> int:
         """Number of stored non-zero numbers."""
         embedding = sum(1 for v in self.embedding.vectors for e in v if e != 0)

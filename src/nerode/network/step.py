@@ -154,7 +154,7 @@ class Interpreter:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.exact = all(layer.recurrence.exact for layer in network.layers)
+        self.exact = network.exact
         self._numbers = ExactNumbers() if self.exact else DecimalNumbers()
         layers = [_MemorisedLayer(layer, self._numbers) for layer in network.layers]
         self._step = NetworkStep(network, self._numbers, layers)

@@ -61,8 +61,10 @@ class Boxes:
         return Boxes(self.low + other.low, self.high + other.high)
 
     def __mul__(self, other: Boxes) -> Boxes:
-        products = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Boxes(np.minimum.reduce(products), np.maximum.reduce(products))
+        first, second = self.low * other.low, self.low * other.high
+        third, fourth = self.high * other.low, self.high * other.high
+        low = np.minimum(np.minimum(first, second), np.minimum(third, fourth))
+        return Boxes(low, np.maximum(np.maximum(first, second), np.maximum(third, fourth)))
 
     def written(self, index: Any) -> list[list[str]]:
         """Returns the ends of some intervals of one row of them, as exact numbers."""
@@ -147,6 +149,8 @@ class BoxNumbers(Numbers[Boxes]):
 
     def join(self, parts: Sequence[Boxes]) -> Boxes:
         """Returns vectors one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         low = np.concatenate([part.low for part in parts], axis=1)
         return Boxes(low, np.concatenate([part.high for part in parts], axis=1))
 

@@ -11,6 +11,7 @@ rounding outward; a little room is added, and the kernel has the last word.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -93,6 +94,30 @@ class BoxGraph:
     group_of: Integers | None
     is_answered: Callable[[Integers, Boxes], bool]
 
+    @functools.cached_property
+    def arrivals(self) -> tuple[Integers, Integers, Integers]:
+        """The places of all images, edge by edge, in the order of the intervals they arrive in.
+
+        Then where each of these intervals begins in that order, and their numbers.
+        """
+        reached = self.labels[self.target].ravel()
+        order = np.argsort(reached, kind="stable")
+        numbers, begins = np.unique(reached[order], return_index=True)
+        return order, begins, numbers
+
+    def grown(self, low: Floats, high: Floats, images: Boxes, edges: Integers) -> tuple[Floats, Floats]:
+        """Returns intervals that also hold the images of some edges."""
+        low, high = low.copy(), high.copy()
+        if len(edges) == len(self.source):
+            order, begins, numbers = self.arrivals
+            ends = (images.low.ravel()[order], images.high.ravel()[order])
+            low[numbers] = np.minimum(low[numbers], np.minimum.reduceat(ends[0], begins))
+            high[numbers] = np.maximum(high[numbers], np.maximum.reduceat(ends[1], begins))
+        else:
+            np.minimum.at(low, self.labels[self.target[edges]], images.low)
+            np.maximum.at(high, self.labels[self.target[edges]], images.high)
+        return low, high
+
 
 def close(
     steps: BoxStepper,
@@ -120,9 +145,7 @@ def close(
                 return None
             if not graph.is_answered(edges, scores):
                 return None
-            new_low, new_high = low.copy(), high.copy()
-            np.minimum.at(new_low, graph.labels[graph.target[edges]], images.low)
-            np.maximum.at(new_high, graph.labels[graph.target[edges]], images.high)
+            new_low, new_high = graph.grown(low, high, images, edges)
             if bool((new_low >= low).all() & (new_high <= high).all()):
                 return Boxes(low, high)
             if graph.group_of is None and sweep >= _PATIENCE:

@@ -20,7 +20,7 @@ from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
 from nerode.languages import CounterLanguage, Dyck, Language
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
-from nerode.network import Interpreter, LogitDecoder, Network
+from nerode.network import LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
 from nerode.proofs.invariants import (
     cap_cover,
@@ -102,7 +102,7 @@ def _certify_network(network: Network, language: Language, budget: Budget) -> Ou
         if not isinstance(language, NgramLanguage):
             return Unproved(reason="the network has distributions, but the language is not an n-gram model")
         return certify_ngrams(network, language, budget=budget)
-    if not Interpreter(network).exact:
+    if not network.exact:
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network) and not _falls(network):
         return certify_saturating(network, language, budget=budget)
@@ -126,7 +126,7 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
 
 def fades(network: Network) -> bool:
     """Whether registers of a network fade: such proofs are found early, or take very long."""
-    return Interpreter(network).exact and fading_cover(network) is not None
+    return network.exact and fading_cover(network) is not None
 
 
 def _has_tallies(network: Network) -> bool:
@@ -156,7 +156,7 @@ def certify_exact(
         BudgetExceeded: if the cells are too many for the budget.
     """
     budget = started(budget)
-    if not Interpreter(network).exact or isinstance(network.decoder, LogitDecoder):
+    if not network.exact or isinstance(network.decoder, LogitDecoder):
         raise InputError(
             f"the network for {network.origin.language} has tanh, sigmoid, exp or logits; exact proofs are "
             "for piecewise linear networks, use the certificates for boxes or n-gram models"

@@ -324,7 +324,7 @@ def _exactly(subject: LoadedNetwork, machine: Machine, budget: Budget) -> _Found
             f"{subject.name} was trained: its states in floats are too many to list, and their bits depend "
             "on the batch; exact extraction is for compiled networks, take cluster or lstar"
         )
-    if Interpreter(subject.network).exact:
+    if subject.network.exact:
         closure, how = close_network(subject.network, budget), "all states, exact arithmetic"
     else:
         closure, how = close_floats(machine, budget), "all states in floats, bit for bit"
