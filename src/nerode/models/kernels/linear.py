@@ -25,10 +25,10 @@ class Linear(nn.Linear):
 
 
 def linear(
-    x: Float[Tensor, "batch time inputs"],
+    x: Float[Tensor, "*places inputs"],
     weight: Float[Tensor, "outputs inputs"],
     bias: Float[Tensor, " outputs"] | None = None,
-) -> Float[Tensor, "batch time outputs"]:
+) -> Float[Tensor, "*places outputs"]:
     """Returns W x + b at every position; other shapes than (batch, time, inputs) are left to torch."""
     if x.ndim != 3 or x.numel() * len(weight) < WORTH_A_CALL or not runs_natively(x, weight, bias):
         return nn.functional.linear(x, weight, bias)
