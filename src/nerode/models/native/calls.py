@@ -35,7 +35,7 @@ def dense(tensor: Tensor) -> Tensor:
 def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
     """Returns the value of a differentiable function on these arguments."""
     if not torch._C._are_functorch_transforms_active():
-        # Straight to the engine: torch would bind the arguments by name first, as long as a small kernel takes.
+        # Straight to the engine: torch would bind the arguments by name first, which takes time.
         return super(torch.autograd.Function, function).apply(*arguments)  # type: ignore[misc]
     return function.apply(*arguments)  # type: ignore[no-untyped-call]
 
