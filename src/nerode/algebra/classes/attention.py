@@ -32,6 +32,9 @@ STUTTER_INVARIANT = "aa = a for letters a"
 LONGEST_CLOCK = 12
 """Clocks modulo 1, 2, 3 … are tried up to this one."""
 
+_MOST_EDGES = 4_000_000
+"""Pairs of states times letters that are listed at once."""
+
 Pair = tuple[int, int]
 
 
@@ -143,6 +146,8 @@ def fixed_pair(table: ComponentTable, *, clocked: bool = False) -> tuple[Pair, W
             class are in one component of the pairs (state, time modulo m), and with m a multiple of all
             periods no others are.
     """
+    if not clocked and (window := _window(table)) is not None:
+        return window
     phase = table.phases() if clocked else [0] * len(table.rows)
     nodes = [
         (p, q) for states in table.groups() for p in states for q in states if p < q and phase[p] == phase[q]
@@ -164,6 +169,51 @@ def fixed_pair(table: ComponentTable, *, clocked: bool = False) -> tuple[Pair, W
         # Successors come first, so their depths are known.
         depth[cycle[0]] = max((1 + depth[following] for following in moves[cycle[0]]), default=1)
     return max(depth, default=0)
+
+
+def _window(table: ComponentTable) -> int | None:
+    """The window that decides; None if some word fixes two states of a component, or pairs are too many."""
+    found = [_longest_walk(table, states) for states in table.groups()]
+    return None if None in found else max((length for length in found if length is not None), default=0)
+
+
+def _longest_walk(table: ComponentTable, states: list[int]) -> int | None:
+    """The most pairs of different states on a walk inside a component; None if there is no end, or too many.
+
+    Pairs that lead to no others are taken away, then those that only led to these, until none are left.
+    """
+    place = np.full(len(table.rows) + 1, OUTSIDE)
+    place[states] = np.arange(len(states))
+    # Targets in other components, and OUTSIDE itself, have no place.
+    moves = np.unique(place[np.array([table.rows[q] for q in states])], axis=1)
+    first, second = np.triu_indices(len(states), 1)
+    count = len(first)
+    if count * moves.shape[1] > _MOST_EDGES:
+        return None
+    number = np.zeros((len(states), len(states)), dtype=np.intp)
+    number[first, second] = number[second, first] = np.arange(count)
+    sources, targets = [], []
+    for column in moves.T:
+        charge()
+        one, other = column[first], column[second]
+        kept = np.flatnonzero((one != OUTSIDE) & (other != OUTSIDE) & (one != other))
+        sources.append(kept)
+        targets.append(number[one[kept], other[kept]])
+    source, target = np.concatenate(sources), np.concatenate(targets)
+    left = np.bincount(source, minlength=count)
+    order = np.argsort(target, kind="stable")
+    incoming, begins = source[order], np.searchsorted(target[order], np.arange(count + 1))
+    ends = np.flatnonzero(left == 0)
+    rounds = taken = 0
+    while len(ends):
+        charge()
+        rounds, taken = rounds + 1, taken + len(ends)
+        sizes = begins[ends + 1] - begins[ends]
+        places = np.repeat(begins[ends] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        earlier, fewer = np.unique(incoming[places], return_counts=True)
+        left[earlier] -= fewer
+        ends = earlier[left[earlier] == 0]
+    return rounds if taken == count else None
 
 
 def _fixing_word(
