@@ -1,8 +1,8 @@
 """A simulator of networks in plain fractions, for judging what a proof checker accepts.
 
 It reads `config.json` by itself and shares no code with the kernel, the interpreter or the models. Roots of
-unity are rounded to 60 digits, tanh, sigmoid and exp are those of floats; a comparison that hangs on that is
-settled with a tolerance. Everything else is exact.
+unity are rounded to 60 digits, tanh of units to 120, sigmoid and exp are those of floats; a comparison that
+hangs on that is settled with a tolerance. Everything else is exact.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 Json = Any
 Number = Any
-"""An int, a Fraction, a Complex, or in networks with tanh a float."""
+"""An int, a Fraction, a Complex, or in networks with gated cells a float."""
+
+_DIGITS = 120
+"""Digits of tanh."""
 
 States = list[list[Number]]
 Answer = tuple[frozenset[str], bool]
@@ -26,7 +30,7 @@ Answer = tuple[frozenset[str], bool]
 
 DIGITS = 60
 _ONE = 10**DIGITS
-CLOSE = Fraction(1, 10**20)
+CLOSE = Fraction(1, 10**45)
 """Numbers that are nearer to each other than this are taken for equal where roots of unity occur."""
 
 FLOAT_CLOSE = 1e-9
@@ -193,11 +197,10 @@ class Simulator:
         self.data = data
         self.watch = watch
         kinds = [layer["recurrence"] for layer in data["layers"]]
-        self.floats = any(
-            k["kind"] == "gated-cell" or (k["kind"] == "elman" and k["activation"] == "tanh") for k in kinds
-        )
+        self.floats = any(k["kind"] == "gated-cell" for k in kinds)
+        squashed = any(k["kind"] == "elman" and k["activation"] == "tanh" for k in kinds)
         text = str(data["layers"]) + str(data["decoder"]) + str(data["embedding"])
-        self.approximate = self.floats or "e(" in text
+        self.approximate = self.floats or squashed or "e(" in text
         self._close: Number = FLOAT_CLOSE if self.floats else CLOSE if self.approximate else 0
         self.vectors = [self._numbers(v) for v in data["embedding"]["vectors"]]
         self.layers = [_Layer(self, layer) for layer in data["layers"]]
@@ -410,7 +413,8 @@ class _Layer:
             case "time-invariant":
                 return self._applied(self.matrix, h, image(self.maps["write"], seen))
             case "letter-matrices":
-                return self._applied(self.matrices[letter], h, self.writes[letter])
+                choice = self._chosen(seen, letter)
+                return self._applied(self.matrices[choice], h, self.writes[choice])
             case "permutation-diagonal":
                 moved: list[list[Number]] = [[w] for w in self.writes[letter]]
                 for j, i in enumerate(self.move["images"][letter]):
@@ -434,13 +438,16 @@ class _Layer:
             for w, row in zip(b, rows, strict=True)
         ]
 
+    def _chosen(self, seen: list[Number], letter: int) -> int:
+        if "selector" not in self.maps:
+            return letter
+        chosen = self.simulator.image(self.maps["selector"], seen)
+        if sorted(chosen) != [0] * (len(chosen) - 1) + [1]:
+            raise ValueError("a selector is not one-hot")
+        return chosen.index(1)
+
     def _reflected(self, seen: list[Number], h: list[Number], letter: int) -> list[Number]:
-        choice = letter
-        if "selector" in self.maps:
-            chosen = self.simulator.image(self.maps["selector"], seen)
-            if sorted(chosen) != [0] * (len(chosen) - 1) + [1]:
-                raise ValueError("a selector is not one-hot")
-            choice = chosen.index(1)
+        choice = self._chosen(seen, letter)
         values = list(h)
         total, number = self.simulator.total, self.simulator.number
         for factor in self.move["factors"][choice]:
@@ -518,7 +525,9 @@ def words_to(length: int, letters: int) -> Iterator[tuple[int, ...]]:
 
 def _squash(activation: str, value: Number) -> Number:
     if activation == "tanh":
-        return math.tanh(value)
+        with localcontext(prec=_DIGITS):
+            twice = (Decimal(2 * value.numerator) / Decimal(value.denominator)).exp()
+            return Fraction((twice - 1) / (twice + 1))
     positive = relu(value)
     return min(positive, 1) if activation == "clip" else positive
 

@@ -553,6 +553,8 @@ def cases() -> list[Case]:
         _compiled("dyck-1", "hgrn2", share=1),
         _compiled("set-reset", "s4d"),
         _compiled("d4", "rwkv-7", share=1),
+        _compiled("z3", "rwkv-7", share=1),
+        _compiled("dyck-1", "elman-tanh", share=1),
         _compiled("set-reset", "aussm", share=1),
         _compiled("dyck-2", "aussm", share=1),
         _compiled("dyck-2", "elman-relu", share=1),

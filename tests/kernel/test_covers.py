@@ -100,6 +100,8 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
             return *backing_off(), method, {"task": "predict"}
         case "fading-closure":
             return *compiled("set-reset", "s4d"), method, certified("set-reset", "s4d", method)
+        case "ray-closure":
+            return *compiled("z3", "rwkv-7"), method, certified("z3", "rwkv-7", method)
         case "growing-closure":
             return *compiled("set-reset", "aussm"), method, certified("set-reset", "aussm", method)
         case "digit-invariant":

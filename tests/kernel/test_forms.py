@@ -200,9 +200,26 @@ def test_products_of_unknowns_and_irrational_numbers_are_not_forms() -> None:
     root = Field(12, WorkCount()).root(1)
     with pytest.raises(Undecided):
         form * form
-    for refused in (lambda: form + root, lambda: form * root, lambda: root + form, lambda: root * form):
+    for refused in (lambda: form + root, lambda: root + form, lambda: (form + 1) * root):
         with pytest.raises(Undecided):
             refused()
+    # Of an irrational multiple nothing is known, unless the unknown is a ray.
+    region = FormRegion({"c": ValueRange(0, None)})
+    for value in (form * root, root * form):
+        with pytest.raises(Undecided):
+            region.above(value, 0)
+
+
+def test_irrational_multiples_of_a_ray_have_a_sign() -> None:
+    field = Field(12, WorkCount())
+    three = field.root(1) + field.root(11)  # √3
+    region = FormRegion({"ray": ValueRange(0, None)}, rays={"ray"})
+    ray = AffineForm(0, {"ray": 1})
+    for value, sign in ((ray * (three - 1), 1), (ray * (three - 2), -1)):
+        assert region.sign(value) == sign
+        assert region.relu(value) == (value if sign > 0 else 0)
+    with pytest.raises(Undecided):
+        region.above(ray * three - 1, 0)
 
 
 @pytest.mark.parametrize("value", [-1, 0, 1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -198,6 +199,35 @@ def test_weights_by_depth_with_a_gate_that_fades(gate: Fraction) -> None:
             assert legal.end == (not dead and top < Fraction(1, 2))
             assert (1 in legal.symbols) == (not dead and 1 <= top < 2)
             assert (3 in legal.symbols) == (not dead and 2 <= top < 3)
+
+
+def test_brackets_through_tanh() -> None:
+    """Dyck-2 by weights of depth in a tanh-RNN: the errors of u, depth and sum are far below the room."""
+    language, weight, start = find_language("dyck-2"), Decimal(1) / 16, Decimal(1) / 2**20
+
+    def squash(value: Decimal) -> Decimal:
+        twice = (2 * value).exp()
+        return (twice - 1) / (twice + 1)
+
+    with localcontext(prec=300):
+        for word in words(language, 60):
+            unit, depth, held, configuration = start, Decimal(0), Decimal(0), language.initial()
+            for letter in word:
+                kind, closes = divmod(letter, 2)
+                if letter not in language.legal(configuration).symbols:
+                    break
+                configuration = language.advance(configuration, letter)
+                unit = squash(weight * unit)
+                depth = squash(weight * depth + (-unit if closes else unit))
+                level = depth / unit
+                power = Decimal(4) ** (level + 1 if closes else level)
+                held = squash(weight * held + (kind + 1) * power * (-unit if closes else unit))
+                share = held / (unit * Decimal(4) ** level)
+                legal = language.legal(configuration)
+                found = [
+                    abs(share - middle) < Decimal("0.4") for middle in (0, Decimal("1.33"), Decimal("2.33"))
+                ]
+                assert found == [legal.end, 1 in legal.symbols, 3 in legal.symbols]
 
 
 def test_many_angles_of_one_decay_are_a_delay() -> None:

@@ -60,11 +60,15 @@ class _Units:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Householder factors and a write for each of some choices, exactly one of which is 1 at a time."""
+    """Householder factors and a write for each of some choices, exactly one of which is 1 at a time.
 
-    factors: Sequence[tuple[Factor, ...]]
-    writes: Sequence[tuple[Exact, ...]]
+    In place of the factors there may be matrices, by rows.
+    """
+
     choices: Sequence[DirectionForm]
+    writes: Sequence[tuple[Exact, ...]]
+    factors: Sequence[tuple[Factor, ...]] = ()
+    matrices: Sequence[tuple[Row, ...]] = ()
 
 
 class LayerBuilder:
@@ -179,7 +183,7 @@ class LayerBuilder:
             time_invariant: whether to store the gates as a fixed diagonal matrix.
             matrix: a fixed matrix that moves the state in place of the gates.
             recurrence: a recurrence in place of the gates and the writes.
-            selection: Householder factors and writes, chosen by forms of the stream, in their place.
+            selection: Householder factors or matrices, and writes, chosen by forms of the stream.
             heads: the kinds of attention heads whose hold and values the gates and writes are.
 
         Raises:
@@ -196,10 +200,11 @@ class LayerBuilder:
         if recurrence is None and matrix is not None:
             recurrence = Fixed(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
         if selection is not None:
-            recurrence = ByChoice.from_factors(
-                factors=tuple(selection.factors),
-                writes=tuple(selection.writes),
-                selector=_affine(inner, choices),
+            selector, writes = _affine(inner, choices), tuple(selection.writes)
+            recurrence = (
+                ByChoice.from_rows(matrices=tuple(selection.matrices), writes=writes, selector=selector)
+                if selection.matrices
+                else ByChoice.from_factors(factors=tuple(selection.factors), writes=writes, selector=selector)
             )
         if heads is not None:
             hold, values = (_affine(inner, forms.values()) for forms in (self._gates, self._writes))

@@ -8,14 +8,17 @@ label is seen in F. A first layer holds the parity of the position.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from nerode.algebra.cascades import Add, Command
 from nerode.compiler.forms import DirectionForm, Relu, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
+    Indicators,
     LevelLabels,
     Moves,
+    StretchedMirrors,
     place_register,
     place_sign,
     place_turn,
@@ -98,8 +101,6 @@ class MachineLayers:
             complex_state=place_turn in placers.values(),
             fades=self._fades,
         )
-        if self._fades != 1 and depth == 1:
-            builder.coordinate("scale", gate=1, write=0, start=1)
         found = {
             number: place(builder, number, self.machine.levels[number], self.commands(number, builder))
             for number, place in placers.items()
@@ -143,10 +144,17 @@ def _placer(level: TabledLevel) -> Placer:
     return place_sign if level.num_labels == 2 else place_turn
 
 
-def add_position_parity(stack: LayerStack) -> None:
-    """Adds the layer h = 1 - h: one reflection per letter, whatever the letter is."""
-    builder = LayerBuilder("position", stack.stream)
-    builder.output(ODD, builder.coordinate("odd", gate=-1, write=1))
+def add_position_parity(stack: LayerStack, *, fades: Exact = 1) -> None:
+    """Adds the layer h = 1 - h: one reflection per letter, whatever the letter is.
+
+    Where it fades, it is h = -h times a number, which is read by its sign.
+    """
+    builder = LayerBuilder("position", stack.stream, fades=fades)
+    if fades == 1:
+        builder.output(ODD, builder.coordinate("odd", gate=-1, write=1))
+    else:
+        even = builder.coordinate("even", gate=-1, write=0, start=1)
+        builder.output(ODD, (1 - even) * Fraction(1, 2))
     stack.add(builder)
 
 
@@ -203,3 +211,51 @@ def add_mirrors(layers: MachineLayers, number: int) -> None:
             choices.append(commands.is_given(command))
     selection = Selection(factors=factors, writes=((0,) * len(names),) * len(factors), choices=choices)
     layers.stack.append(builder.build(selection=selection), builder.stream)
+
+
+def add_fading_mirrors(layers: MachineLayers, number: int) -> None:
+    """Adds a counter modulo an odd number, which is never reset, as a line of a plane that is mirrored.
+
+    A first layer moves a vector and shows on which side of the lines between two labels it is, now and before
+    the letter; a second one puts the labels together.
+    """
+    level, stack = layers.machine.levels[number], layers.stack
+    coding = StretchedMirrors(level.num_labels)
+    builder = LayerBuilder(f"level {number + 1}", stack.stream, exposes_previous=True)
+    names = [f"h{number + 1}.{i}" for i in (1, 2)]
+    now = [
+        builder.coordinate(name, gate=0, write=0, start=value)
+        for name, value in zip(names, coding.vector(level.start), strict=True)
+    ]
+    before = [builder.previous(name) for name in names]
+    sides = {
+        (mark, odd): [
+            builder.output(f"side {number + 1}.{k}{'odd' if odd else ''}{mark}", builder.readout_sign(form))
+            for k, form in enumerate(coding.sides(vector, odd=odd))
+        ]
+        for mark, vector in (("", now), ("'", before))
+        for odd in (False, True)
+    }
+    position = direction(ODD)
+    matrices, choices = [], []
+    for odd, parity in ((True, position), (False, 1 - position)):
+        commands = layers.commands(number, builder, guard=[parity])
+        for command in level.commands:
+            matrices.append(coding.move(command.amount if isinstance(command, Add) else 0, odd=odd))
+            choices.append(commands.is_given(command))
+    selection = Selection(matrices=matrices, writes=((0, 0),) * len(matrices), choices=choices)
+    stack.append(builder.build(selection=selection), builder.stream)
+    labels = LayerBuilder(f"labels {number + 1}", stack.stream)
+
+    def shown(mark: str, position: DirectionForm) -> Indicators:
+        found = []
+        for label in range(level.num_labels):
+            parts = [
+                coding.indicator(sides[mark, odd], label, away, labels.readout_relu, odd=odd)
+                for odd, away in ((False, position), (True, 1 - position))
+            ]
+            found.append(parts[0] + parts[1])
+        return show_labels(labels, number, level, found, mark)
+
+    layers.labels[number] = LevelLabels(new=shown("", position), old=shown("'", 1 - position))
+    stack.add(labels)

@@ -53,6 +53,7 @@ ROWS: tuple[Construction, ...] = (
     number_stacks.QUOTIENT_STACK,
     cell_counters.RELU_COUNTERS,
     counters.QUOTIENT_COUNTERS,
+    counters.TANH_COUNTERS,
     # Star-free languages.
     star_free.STAR_FREE,
     star_free.STAR_FREE_DELTA_RULE,

@@ -200,9 +200,9 @@ class RoundedSpans(SpanArithmetic):
         """Returns an affine map of names and of a state of this width."""
         return RoundedRows(rows, width, self.work)
 
-    def squash(self, activation: str, values: Sequence[Span]) -> list[Span]:
+    def squash(self, activation: str, values: Sequence[Span], layer: int) -> list[Span]:
         """Returns the activations of values."""
-        found = super().squash(activation, values)
+        found = super().squash(activation, values, layer)
         return [(low - _TANH_ERROR, high + _TANH_ERROR) for low, high in found]
 
     def leads(self, points: PointTable, best: int, products: Sequence[Span], table: Table) -> list[Span]:

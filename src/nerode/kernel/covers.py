@@ -36,7 +36,7 @@ from nerode.kernel.work import Undecided
 
 Json = Any
 
-_UNKNOWNS = ("counters", "affine", "rectified", "scale", "tallies", "intervals", "merged")
+_UNKNOWNS = ("counters", "affine", "rectified", "scale", "squashed", "tallies", "intervals", "merged")
 
 COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "joint-closure": ((), ()),
@@ -49,7 +49,8 @@ COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "n-gram-contexts": (("words",), ()),
     "n-gram-suffixes": ((), ()),
     "saturating-closure": (("caps",), ()),
-    "fading-closure": (("scales", "registers"), ("multiples",)),
+    "fading-closure": (("scales", "registers"), ()),
+    "ray-closure": (("rays",), ()),
     "growing-closure": (("counters", "affine", "power", "registers"), ()),
 }
 """For each method the keys that its cover has besides those of all covers, and those that it may have."""
@@ -211,7 +212,7 @@ def _derive_cover(
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
     else:
         known = read_knowledge(cover, problem.network)
-        exact = method in EXACT_COVERS
+        exact = method in EXACT_COVERS and not known.squashes
         failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if exact else None
         if failure is not None:
             return Derivation(failure=failure)

@@ -17,23 +17,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts, sign
 from nerode.kernel.work import Undecided
+
+SCALE, NEW_SCALE = "scale", "new scale"
+"""The scale before a letter and, where tanh takes it to another number, after it."""
 
 _MAX_POWER = 400
 """Powers of four up to this are computed."""
 
 
 class AffineForm:
-    """constant + sum of coefficient · unknown; never without unknowns (arithmetic returns numbers then)."""
+    """constant + sum of coefficient · unknown; never without unknowns (arithmetic returns numbers then).
+
+    Coefficients of rays may be irrational, all other numbers are rational.
+    """
 
     __slots__ = ("_hash", "constant", "terms")
 
-    def __init__(self, constant: Rational, terms: Mapping[str, Rational]) -> None:
+    def __init__(self, constant: Rational, terms: Mapping[str, Any]) -> None:
         self.constant = constant
         self.terms = terms
         self._hash: int | None = None
@@ -62,10 +69,10 @@ class AffineForm:
     def __mul__(self, other: Value) -> Value:
         if isinstance(other, AffineForm):
             raise Undecided(f"the product of two unknown values, {self} and {other}, is not affine")
-        factor = _rational(other)
-        if factor == 0:
+        if other == 0:
             return 0
-        return AffineForm(self.constant * factor, {name: a * factor for name, a in self.terms.items()})
+        constant = self.constant and self.constant * _rational(other)
+        return AffineForm(constant, {name: a * other for name, a in self.terms.items()})
 
     __rmul__ = __mul__
 
@@ -144,13 +151,15 @@ class FormRegion:
     Attributes:
         ranges: by unknown.
         scaled: for each unknown that is a product with the scale, a positive number of at most 1, the other
-            factor: "" for the scale itself.
+            factor: "" for the scale itself. Where tanh takes the scale to a new one, products with either.
         free: unknowns that are any number, whose ranges may be cut anywhere.
         chain: unknowns s₀ ≥ s₁ ≥ … > 0 with their numbers, among which "" stands for 1.
         registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
             at least low · s_k and at most high · s_{k-1}.
+        rays: unknowns that are any positive numbers.
         exponent: the counter of which the scale, or else the first number of the chain, is the power of four;
             the scale is any positive number then.
+        tanh: the value that a coordinate takes where its layer applies tanh to a form; None if unknown.
     """
 
     ranges: dict[str, ValueRange]
@@ -158,8 +167,15 @@ class FormRegion:
     free: set[str] = field(default_factory=set)
     chain: Mapping[str, int] = field(default_factory=lambda: {"": 0})
     registers: dict[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
+    rays: set[str] = field(default_factory=set)
     exponent: str = ""
+    tanh: Callable[[tuple[int, int], Value], Value] | None = None
     _named: dict[AffineForm, str] = field(default_factory=dict)
+
+    @property
+    def has_only_rays(self) -> bool:
+        """Whether nothing is unknown but positive numbers, so that equal forms have equal images."""
+        return self.ranges.keys() <= self.rays
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
         """Returns the least and the greatest value; None for none."""
@@ -184,8 +200,8 @@ class FormRegion:
     def _end(self, value: AffineForm, side: int) -> Rational | None:
         """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
         total = value.constant
-        for name, amount in value.terms.items():
-            known = self.ranges[name]
+        for name, given in value.terms.items():
+            known, amount = self.ranges[name], _rational(given)
             end = known.high if (amount > 0) == (side > 0) else known.low
             if end is None:
                 return None
@@ -203,17 +219,19 @@ class FormRegion:
         one = self.chain[""]
         coefficients: list[Rational] = [0] * len(self.chain)
         coefficients[one] = value.constant
-        scaled = {}
-        if self.scaled:
-            scaled = {name: amount for name, amount in value.terms.items() if name in self.scaled}
-        if scaled:
+        products: dict[str, dict[str, Rational]] = {}
+        for name, amount in value.terms.items():
+            _rational(amount)
+            if name in self.scaled:
+                products.setdefault(_scale_of(name), {})[name] = amount
+        for scaled in products.values():
             shown = self.direction(AffineForm(0, scaled))
             end = self.greatest(shown) if side > 0 else self.least(shown)
             if end is None or (self.exponent and end * side > 0):
                 return []
             coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
         for name, amount in value.terms.items():
-            if name in scaled:
+            if name in self.scaled:
                 continue
             if name in self.chain:
                 coefficients[self.chain[name]] += amount
@@ -231,9 +249,9 @@ class FormRegion:
             return []
         return list(itertools.accumulate(coefficients))[one:]
 
-    def times_scale(self, name: str, known: ValueRange) -> AffineForm:
+    def times_scale(self, name: str, known: ValueRange, scale: str = SCALE) -> AffineForm:
         """Returns the product of the scale and an unknown of this range, "" for the scale itself."""
-        product = f"scale·{name}"
+        product = f"{scale}·{name}"
         if name:
             self.ranges[name] = known
         low = None if known.low is None or (self.exponent and known.low < 0) else min(known.low, 0)
@@ -242,17 +260,28 @@ class FormRegion:
         self.scaled[product] = name
         return AffineForm(0, {product: 1})
 
-    def direction(self, value: Value) -> Value:
-        """Returns a form without the scale if that is a factor of all of it; any other value as it is.
+    def with_scale(self, value: Value, new: str) -> Value:
+        """Returns a sum of products with one scale as the same sum of products with another."""
+        if not isinstance(value, AffineForm):
+            return value
+        found: Value = 0
+        for product, amount in value.terms.items():
+            factor = self.scaled[product]
+            known = self.ranges[factor] if factor else ValueRange(1, 1)
+            found = found + amount * self.times_scale(factor, known, new)
+        return found
 
-        Since the scale is positive, the signs are the same.
+    def direction(self, value: Value) -> Value:
+        """Returns a form without the scale, or a ray, if that is a factor of all of it; others as they are.
+
+        Since the scale and a ray are positive, the signs are the same.
         """
-        if (
-            not self.scaled
-            or not isinstance(value, AffineForm)
-            or value.constant != 0
-            or not self.scaled.keys() >= value.terms.keys()
-        ):
+        if not isinstance(value, AffineForm) or value.constant != 0:
+            return value
+        if len(value.terms) == 1 and value.terms.keys() <= self.rays:
+            amount: Number = next(iter(value.terms.values()))
+            return amount
+        if not self.scaled.keys() >= value.terms.keys() or len(set(map(_scale_of, value.terms))) > 1:
             return value
         terms = {self.scaled[name]: amount for name, amount in value.terms.items()}
         constant = terms.pop("", 0)
@@ -263,6 +292,8 @@ class FormRegion:
         if not isinstance(value, AffineForm):
             return value if sign(value) > 0 else 0
         direction = self.direction(value)
+        if not isinstance(direction, AffineForm):
+            return value if sign(direction) > 0 else 0
         low = self.least(direction)
         if low is not None and low >= 0:
             return value
@@ -308,7 +339,7 @@ class FormRegion:
             name = f"relu#{len(self.ranges)}"
             known = ValueRange(0, high, grid=self.grid(value))
             if self.direction(value) is not value:
-                (name,) = self.times_scale(name, known).terms
+                (name,) = self.times_scale(name, known, _scale_of(next(iter(value.terms)))).terms
             self._named[value] = name
             self.ranges.setdefault(name, known)
         return AffineForm(0, {name: 1})
@@ -370,6 +401,10 @@ class FormRegion:
                 return None
             finest = max(finest, known + own)
         return finest
+
+
+def _scale_of(product: str) -> str:
+    return product.partition("·")[0]
 
 
 def grid_of(value: Number) -> int | None:

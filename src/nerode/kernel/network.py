@@ -334,12 +334,13 @@ class _NetworkReader:
         recurrent = self._map([*seen, *map(before, range(width))], width)
         each = self.num_letters
         by_letter = {"writes": listing(vector, length=each)}
+        selected: dict[str, Reader] = {"selector": anything}
         images = listing(listing(whole(0, width - 1), length=width), length=each)
         fields: dict[str, dict[str, Reader]] = {
             "diagonal": {"gate": rows, "write": rows},
             "attention": {"heads": listing(choice(*HEADS), length=width), "hold": rows, "values": rows},
             "time-invariant": {"matrix": matrix, "write": rows},
-            "letter-matrices": {"matrices": listing(matrix, length=each), **by_letter},
+            "letter-matrices": {"matrices": listing(matrix), "writes": listing(vector)},
             "householder": {"factors": listing(listing(self._factor(width))), "writes": listing(vector)},
             "permutation-diagonal": {
                 "images": images,
@@ -349,7 +350,11 @@ class _NetworkReader:
             "elman": {"activation": choice("tanh", "relu", "clip"), "update": recurrent},
             "gated-cell": {"cell": choice(*CELLS), "gates": anything},
         }
-        optional = {"householder": {"selector": anything}, "gated-cell": {"cap": read_rational}}
+        optional: dict[str, dict[str, Reader]] = {
+            "letter-matrices": selected,
+            "householder": selected,
+            "gated-cell": {"cap": read_rational},
+        }
         kind, parts = self._of_kind(data, fields, where, optional)
         match kind:
             case "diagonal":
@@ -394,11 +399,11 @@ class _NetworkReader:
                 matrices = [_placed(image, diagonal) for image, diagonal in pairs]
             case _:
                 factors = tuple(map(tuple, parts["factors"]))
-                if not len(factors) == len(writes) == count:
-                    raise Unreadable(f"{where} has {len(factors)} products and {len(writes)} writes")
                 matrices = [factor_product(part, width, self.field.work) for part in factors]
-                if "selector" in parts:
-                    selector = self._map(seen, count)(parts["selector"], f"the selector of {where}")
+        if not len(matrices) == len(writes) == count:
+            raise Unreadable(f"{where} has {len(matrices)} matrices and {len(writes)} writes")
+        if "selector" in parts:
+            selector = self._map(seen, count)(parts["selector"], f"the selector of {where}")
         shifts = [[(v, ()) for v in write] for write in writes]
         maps = tuple(_joined(m, shift) for m, shift in zip(matrices, shifts, strict=True))
         return AffineMove(maps, chosen=True, selector=selector, factors=factors)

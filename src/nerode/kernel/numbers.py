@@ -550,6 +550,20 @@ def rational(value: object, what: str = "this method") -> Fraction:
     return Fraction(value)
 
 
+def common_measure(values: Iterable[Number]) -> Fraction:
+    """Returns the greatest rational number of which the entries of all numbers are whole multiples.
+
+    Vectors that are positive rational multiples of each other, divided by theirs, are equal.
+    """
+    found = Fraction(0)
+    for value in values:
+        wholes = value.numerators if isinstance(value, RootSum) else (value.numerator,)
+        own = Fraction(math.gcd(*wholes), value.denominator)
+        common = math.lcm(found.denominator, own.denominator)
+        found = Fraction(math.gcd(int(found * common), int(own * common)), common)
+    return found
+
+
 def num_bits(value: Number) -> int:
     """Returns the bits of the largest whole number that the value is written with."""
     if isinstance(value, int):

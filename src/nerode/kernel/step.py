@@ -200,14 +200,21 @@ class ExactArithmetic:
             self.meter.sum([(gate, value), (1, write)], self.region)
         return gate * value + write
 
-    def squash(self, activation: str, values: Sequence[Value]) -> list[Value]:
-        """Returns the activations of values.
+    def squash(self, activation: str, values: Sequence[Value], layer: int) -> list[Value]:
+        """Returns the activations of the coordinates of a layer.
 
         Raises:
-            Undecided: for tanh, whose values are irrational.
+            Undecided: for tanh, whose values are irrational, unless it is known what it does there.
         """
         if activation == "tanh":
-            raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
+            found = []
+            for i, v in enumerate(values):
+                if v != 0 and self.region.tanh is None:
+                    raise Undecided(
+                        "exact arithmetic is for piecewise linear networks, and this one has tanh"
+                    )
+                found.append(v if v == 0 or self.region.tanh is None else self.region.tanh((layer, i), v))
+            return found
         relu = self.region.relu
         found = [(v if v > 0 else 0) if type(v) is int else relu(v) for v in values]
         return (
@@ -268,7 +275,7 @@ class SpanArithmetic:
         """Returns gate · value + write."""
         return spans.add(spans.multiply(gate, value), write)
 
-    def squash(self, activation: str, values: Sequence[Span]) -> list[Span]:
+    def squash(self, activation: str, values: Sequence[Span], layer: int) -> list[Span]:
         """Returns the activations of values."""
         self.work.spend(200 * len(values))
         if activation == "tanh":
@@ -459,15 +466,18 @@ class Stepper:
         layer, arithmetic = self.network.layers[number], self.arithmetic
         zero = arithmetic.zero
         reads = tuple([stream.get(name, zero) for name in layer.reads])
-        if region.ranges and (_has_forms(reads) or _has_forms(state)):
+        unknown = bool(region.ranges) and (_has_forms(reads) or _has_forms(state))
+        if unknown and not region.has_only_rays:
             arithmetic.region = region
             return self._compute(number, reads, state, letter)
         by_letter = isinstance(layer.move, AffineMove) and layer.move.chosen and layer.move.selector is None
         key = (letter if by_letter else -1, reads, state)
         known = self._memory[number].get(key)
         if known is None:
-            arithmetic.region = _NOWHERE
-            known = self._memory[number][key] = self._compute(number, reads, state, letter)
+            arithmetic.region = region if unknown else _NOWHERE
+            known = self._compute(number, reads, state, letter)
+            if not unknown or region.has_only_rays:
+                self._memory[number][key] = known
         else:
             arithmetic.work.spend(1)
         return known
@@ -499,14 +509,14 @@ class Stepper:
                     arithmetic.gated(gates.get(i, zero), v, writes.get(i, zero)) for i, v in enumerate(state)
                 ]
             case AffineMove():
-                number = 0 if not move.chosen else letter
+                choice = 0 if not move.chosen else letter
                 if maps.selector is not None:
-                    number = self._selected(maps.selector.values(table))
+                    choice = self._selected(maps.selector.values(table))
                 meter = arithmetic.meter
                 if meter is not None and meter.is_open and move.factors is not None:
-                    self._meter_factors(move.factors[number], state)
-                moved: list[Any] = maps.moves[number].all_values(table, state)
-                return arithmetic.squash(move.activation, moved) if move.activation else moved
+                    self._meter_factors(move.factors[choice], state)
+                moved: list[Any] = maps.moves[choice].all_values(table, state)
+                return arithmetic.squash(move.activation, moved, number) if move.activation else moved
             case CellMove():
                 new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
                 return new

@@ -11,13 +11,16 @@ scale, and one label for each coordinate. What a label stands for depends on the
     StackCoordinate    nothing: it is the code of the open brackets, times the scale
     SlotCoordinate     nothing: it holds a kind of bracket, known where the bracket is the innermost
     ScaleCoordinate    nothing: it starts at 1 and is multiplied by its factor at every letter
-    MultipleCoordinate  the number that it is times a scale
+    RayCoordinate      its value, up to a positive number that a group of coordinates has in common
     RegisterCoordinate  its sign; unless it is 0, its size is between two scales
 
 What is verified, for every cell and every letter that is read: one step, evaluated on the whole cell as
 affine forms over unknowns, takes every coordinate to values that one label stands for, and the answer is the
 one of the language on the whole cell. Where a cell is too coarse for a ReLU or the answer, it is cut at
 integers of a counter, and each piece is evaluated by itself.
+
+Where layers apply tanh, the scale is one coordinate u ← tanh(c u), and an affine coordinate is its function
+of the counters times u, up to an error that never exceeds a tolerance (`squash_errors`).
 
 The scale is 1 at the start and multiplied by a fixed number c at every letter. For 0 < c < 1 a cell knows
 that it is positive and at most 1, for c = -1 which sign it has. Brackets of any depth may be the digits of
@@ -36,13 +39,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
-from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
+from nerode.kernel.forms import (
+    NEW_SCALE,
+    SCALE,
+    AffineForm,
+    Cut,
+    FormRegion,
+    Value,
+    ValueRange,
+    grid_of,
+)
 from nerode.kernel.languages import MAX_STEP, BracketStack, CounterTable, LanguageMachine, NextLetters
 from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import CheckedNetwork, Place, read_place
-from nerode.kernel.numbers import Number, Rational, plain, rational, read_interval, read_rational
+from nerode.kernel.numbers import (
+    Number,
+    Rational,
+    common_measure,
+    plain,
+    rational,
+    read_interval,
+    read_rational,
+)
 from nerode.kernel.reader import Reader, entries, listing, record, table, whole
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
@@ -56,6 +77,8 @@ MAX_CAP = 1 << 32
 MAX_SCALES = 1_000
 MAX_CELLS = 20_000
 """Cells that a walk over counters may visit; more of them and the cover is not one."""
+
+_QUARTER = Fraction(1, 4)
 
 _MANY_CLASSES = 64
 """Above this number of classes the counters of dead prefixes are first tried without telling them apart."""
@@ -132,6 +155,7 @@ class CellStep:
         depth: slots from 1 to this depth hold kinds that matter after the letter.
         scales_after: the numbers of the chain after the letter.
         old: the states before the letter.
+        squashes: whether tanh takes the scale to a new one.
     """
 
     region: FormRegion
@@ -149,6 +173,7 @@ class CellStep:
     depth: int = 0
     scales_after: Sequence[Value] = ()
     old: States = ()
+    squashes: bool = False
 
     def unknown(self, name: str, known: ValueRange) -> Value:
         """Returns a value of a range: a number if there is only one, a new unknown otherwise."""
@@ -189,6 +214,14 @@ class Coordinate(ABC):
         Raises:
             Undecided: if no label stands for all of its values.
         """
+
+    def squashed(self, value: Value, step: CellStep) -> Value:
+        """Returns what is known of tanh of a value after the letter, whose argument is of the old scale.
+
+        Raises:
+            Undecided: if nothing is.
+        """
+        raise self.refuse("has tanh of something else than counters")
 
     def refuse(self, why: str) -> Undecided:
         """Returns the error that a value has no label."""
@@ -251,26 +284,58 @@ class LooseCoordinate(Coordinate):
 
 
 class AffineCoordinate(Coordinate):
-    """The scale times an affine function of the counters, or the ReLU of that."""
+    """The scale times an affine function of the counters, or the ReLU of that.
 
-    def __init__(self, place: Place, name: str, coefficients: Sequence[Rational], rectified: bool) -> None:
+    With a tolerance the function has an error of at most this, unless the coordinate is the scale itself.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        name: str,
+        coefficients: Sequence[Rational],
+        rectified: bool,
+        tolerance: Rational | None = None,
+    ) -> None:
         super().__init__(place, name)
         self.coefficients = [(k, a) for k, a in enumerate(coefficients) if a != 0]
         self.rectified = rectified
+        self.tolerance = tolerance
 
     def unfold(self, label: None, step: CellStep) -> Value:
         """Returns the function of the counters."""
-        return self._stated([step.unit, *step.counters], step.region)
+        return self._stated([step.unit, *step.counters], step.region) + self._error(step, SCALE)
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
         """Checks that the value is the stated function of the counters after the letter."""
         try:
-            agrees = value - self._stated(step.moved, step.region) == 0
+            rest = value - self._stated(step.moved, step.region)
         except Cut:
-            agrees = False
-        if not agrees:
+            rest = 1
+        if rest != 0 and rest != self._error(step, NEW_SCALE):
             raise self.refuse("is not the stated function of the counters")
         return None
+
+    def squashed(self, value: Value, step: CellStep) -> Value:
+        """Returns the function of the counters, if tanh is applied to c times the old one and the new write.
+
+        The write is the change of the function, times the new scale; the scale itself has no write.
+        """
+        new, old = self._stated(step.moved, step.region), step.old[self.place[0]][self.place[1]]
+        known = self._stated([step.unit, *step.counters], step.region)
+        written = value - step.factor * old
+        is_scale = known == step.unit and self.tolerance is None and written == 0
+        kept = step.region.with_scale(known, NEW_SCALE)
+        if is_scale or (self.tolerance is not None and written == new - kept):
+            return new + self._error(step, NEW_SCALE)
+        raise self.refuse("is not tanh of its multiple and of what the letter adds")
+
+    def _error(self, step: CellStep, scale: str) -> Value:
+        """The product of the scale and the error."""
+        if self.tolerance is None or not step.squashes:
+            return 0
+        known = ValueRange(-self.tolerance, self.tolerance)
+        return step.region.times_scale(f"error {self.name}", known, scale)
 
     def _stated(self, values: Sequence[Value], region: FormRegion) -> Value:
         total: Value = 0
@@ -293,9 +358,22 @@ class TallyCoordinate(Coordinate):
             return True
         sign = step.sign if step.factor > 0 else -step.sign
         low = step.region.least(step.region.direction(sign * value))
-        if low is None or low < max(step.factor, -step.factor):
+        if low is None or low < (1 if step.squashes else max(step.factor, -step.factor)):
             raise self.refuse("is neither 0 nor at least the scale")
         return False
+
+    def squashed(self, value: Value, step: CellStep) -> Value:
+        """Returns the new scale times an unknown from 1 on, if the argument is at least c times the scale.
+
+        The new scale, tanh of c times the scale, is at least 2/3 of its argument.
+        """
+        old = step.factor * step.old[self.place[0]][self.place[1]]
+        parts = (step.region.direction(old * (1 / step.factor)), step.region.direction(value - old))
+        kept, written = (step.region.bounds(part)[0] for part in parts)
+        share = Fraction(2, 3)
+        if kept is None or written is None or written < 0 or kept + share * written < 1:
+            raise self.refuse("is neither 0 nor at least the scale")
+        return step.region.times_scale(self.name, ValueRange(1, None), NEW_SCALE)
 
 
 class StackCoordinate(Coordinate):
@@ -382,26 +460,43 @@ class ScaleCoordinate(Coordinate):
         return None
 
 
-class MultipleCoordinate(Coordinate):
-    """A known number times one number of the chain of scales."""
+class RayCoordinate(Coordinate):
+    """One coordinate of a group that is a known vector times an unknown positive number.
 
-    def __init__(self, place: Place, name: str, number: int) -> None:
+    A label before the letter is the entry of the vector; after it an unknown and how many times it is this.
+    """
+
+    def __init__(self, place: Place, name: str, group: int) -> None:
         super().__init__(place, name)
-        self.number = number
+        self.group = group
 
-    def unfold(self, label: Rational, step: CellStep) -> Value:
-        """Returns the product."""
-        return label * step.scales[self.number]
+    def unfold(self, label: Number, step: CellStep) -> Value:
+        """Returns the product of the label and the unknown of the group."""
+        ray = f"ray{self.group}"
+        step.region.rays.add(ray)
+        return label * step.unknown(ray, ValueRange(0, None))
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
-        """Returns the number, if the value is one times the scale after the letter."""
-        scale = step.scales_after[self.number]
-        if not isinstance(scale, AffineForm) or value == 0:
-            return plain(rational(value))
-        ((unknown, factor),) = scale.terms.items()
-        if not isinstance(value, AffineForm) or value.constant != 0 or value.terms.keys() != {unknown}:
-            raise self.refuse("is no multiple of its scale")
-        return plain(Fraction(value.terms[unknown]) / factor)
+        """Returns the unknown, "" for 1, and the number by which it is multiplied."""
+        if not isinstance(value, AffineForm):
+            return "", value
+        if value.constant != 0 or len(value.terms) != 1 or not value.terms.keys() <= step.region.rays:
+            raise self.refuse("is no multiple of a ray")
+        ((ray, amount),) = value.terms.items()
+        return ray, amount
+
+
+def ray_of(multiples: Sequence[tuple[str, Number]]) -> list[Number]:
+    """Returns the vector of a group whose coordinates are these multiples of unknowns, in lowest terms.
+
+    Raises:
+        Undecided: if they are not multiples of one unknown.
+    """
+    if len({unknown for unknown, amount in multiples if amount != 0}) > 1:
+        raise Undecided("the coordinates of a ray are not multiples of one number")
+    amounts = [amount for _, amount in multiples]
+    content = common_measure(amounts)
+    return [plain(amount * (1 / content)) for amount in amounts] if content else amounts
 
 
 class RegisterCoordinate(Coordinate):
@@ -453,6 +548,8 @@ class CoordinateKnowledge:
         exponent: the counter of which the chain begins with the power of four, None if it begins with 1.
         merged: the number of first layers whose states are merged.
         described: the coordinates that are not exact.
+        start: the scale before the first letter.
+        squashes: whether tanh takes the scale to a new one.
     """
 
     counters: tuple[CounterClasses, ...]
@@ -465,6 +562,24 @@ class CoordinateKnowledge:
     exponent: int | None
     merged: int
     described: tuple[Coordinate, ...]
+    start: Fraction
+    squashes: bool
+
+
+def squash_errors(start: Rational, most: Rational) -> Rational:
+    """Returns a bound of all errors together of h ← tanh(c h + s u) beside u ← tanh(c u), for c up to 1/4.
+
+    Let q = h/u, z = c u before a letter and u' = tanh z after it, so that q' = tanh(z q + s u')/u'. Since
+    |tanh x - x| ≤ |x|³/3, z/u' ≤ 1 + z²/3 and u' ≥ 2z/3, the quotient q' is q + s up to z² (|q| + |s|)³. At
+    letter t, from 0 on, z is at most u₀ c^(t+1), and |q| + |s| at most m (t + 3), m the largest of 1, the
+    first count and what one letter adds, as long as the errors so far are at most 1/4. The sum of
+    (t + 3)³ c^(2t+2) over all t is below 2 for c ≤ 1/4.
+
+    Args:
+        start: u₀, at most 1.
+        most: m.
+    """
+    return 2 * start * start * most * most * most
 
 
 def _number(data: Json, what: str) -> Rational:
@@ -498,6 +613,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         "affine": (table(entries(_number, listing(_number))), {}),
         "rectified": (listing(place), []),
         "scale": (_number, 1),
+        "squashed": (entries(place, _number), None),
         "tallies": (listing(place), []),
         "stack": (entries(place, listing(_number), _number), None),
         "stacks": (listing(place), []),
@@ -508,7 +624,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         "caps": (table(whole(1, MAX_CAP)), {}),
         "scales": (listing(entries(place, _number), most=MAX_SCALES), []),
         "power": (whole(0, MAX_COUNTERS), None),
-        "multiples": (table(whole(1, MAX_SCALES)), {}),
+        "rays": (listing(listing(place), most=MAX_SCALES), []),
         "registers": (table(entries(whole(1, MAX_SCALES), _number, _number)), {}),
     }
     given = {k: read(cover[k], k) if k in cover else default for k, (read, default) in forms.items()}
@@ -539,19 +655,27 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         raise Unreadable("the factors of the scales do not fall from 1 on")
     exponent = given["power"]
     if exponent is not None:
-        if given["scales"] or given["multiples"] or exponent >= len(counters) or scale != 1:
+        if given["scales"] or given["rays"] or exponent >= len(counters) or scale != 1:
             raise Unreadable("a power is of a counter, and beside it nothing shrinks")
         if counters[exponent].start != 0 or (not digits and min(counters[exponent].increments) < 0):
             raise Unreadable("a power is of a counter that starts at 0 and, without a stack, never falls")
         factors = (1,) if digits else (1, 1)
-    numbers = [*given["multiples"].values(), *(k for k, _, _ in given["registers"].values())]
-    if any(k >= len(factors) for k in numbers):
-        raise Unreadable("a register or a multiple is of a scale that there is not")
+    if any(k >= len(factors) for k, _, _ in given["registers"].values()):
+        raise Unreadable("a register is of a scale that there is not")
+    unit, tolerance, start = None, None, Fraction(1)
+    if given["squashed"] is not None:
+        unit, tolerance = given["squashed"]
+        start = _first_scale(network, unit)
+        if digits or exponent is not None or given["rectified"] or not 0 < scale <= _QUARTER:
+            raise Unreadable("tanh is known of counters alone whose scale has a factor of at most 1/4")
+        sizes = [max(v, -v) for row in given["affine"].values() for v in _amounts(counters, *row)]
+        if not squash_errors(start, max([1, *sizes])) <= tolerance <= _QUARTER:
+            raise Unreadable("the errors of tanh may be above the tolerance, or that is above 1/4")
     rectified = set(given["rectified"])
     if not rectified <= {at for at, _, _ in placed("affine")}:
         raise Unreadable("a rectified coordinate is not among the affine ones")
     found: list[Coordinate] = [
-        AffineCoordinate(at, written, [constant, *rest], at in rectified)
+        AffineCoordinate(at, written, [constant, *rest], at in rectified, None if at == unit else tolerance)
         for at, written, (constant, rest) in placed("affine")
     ]
     found += [TallyCoordinate(at, name(at)) for at in given["tallies"]]
@@ -565,7 +689,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
     found += [LooseCoordinate(at, written, intervals) for at, written, intervals in placed("intervals")]
     found += [CappedCoordinate(at, written, cap) for at, written, cap in placed("caps")]
     found += [ScaleCoordinate(at, name(at), k) for k, (at, _) in enumerate(given["scales"], start=1)]
-    found += [MultipleCoordinate(at, written, k) for at, written, k in placed("multiples")]
+    found += [RayCoordinate(at, name(at), k) for k, group in enumerate(given["rays"]) for at in group]
     found += [RegisterCoordinate(at, written, *entry) for at, written, entry in placed("registers")]
     places = [coordinate.place for coordinate in found]
     if len(set(places)) != len(places) or any(layer < given["merged"] for layer, _ in places):
@@ -581,7 +705,26 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         exponent=exponent,
         merged=given["merged"],
         described=tuple(found),
+        start=start,
+        squashes=unit is not None,
     )
+
+
+def _first_scale(network: CheckedNetwork, unit: Place) -> Fraction:
+    """The value of the coordinate that is the scale, before the first letter."""
+    first = network.layers[unit[0]].start[unit[1]]
+    if not isinstance(first, int | Fraction) or not 0 < first <= 1:
+        raise Unreadable("the scale does not start between 0 and 1")
+    return Fraction(first)
+
+
+def _amounts(
+    counters: Sequence[CounterClasses], constant: Rational, weights: Sequence[Rational]
+) -> Iterator[Rational]:
+    """The first value of an affine function of counters, and what each letter adds to it."""
+    yield constant + sum(w * c.start for w, c in zip(weights, counters, strict=True))
+    for increments in zip(*(c.increments for c in counters), strict=True):
+        yield sum(map(mul, weights, increments))
 
 
 class _PlainSide:
@@ -762,6 +905,10 @@ class UnknownsDomain(Domain):
             ]
             for n, layer in enumerate(network.layers)
         ]
+        self._rays: dict[int, list[int]] = {}
+        for at, coordinate in enumerate(itertools.chain(*self._layers)):
+            if isinstance(coordinate, RayCoordinate):
+                self._rays.setdefault(coordinate.group, []).append(at)
         # The meter has to see all states of merged layers, not only the one that stands for them.
         self._merged = merge_layers(self._stepper, known.merged, problem.work) if known.merged else {}
         self._images: dict[tuple[UnknownsCell, int], list[Image]] = {}
@@ -769,8 +916,12 @@ class UnknownsDomain(Domain):
     def start(self) -> WalkCell:
         """Returns the cell of the start."""
         counters = self._known.counters
-        scales = [1 for _ in self._known.factors]
-        step = CellStep(FormRegion({}), moved=[1, *(c.start for c in counters)], scales_after=scales)
+        scales, first = [1 for _ in self._known.factors], self._known.start
+        step = CellStep(
+            FormRegion({}),
+            moved=[plain(first), *(plain(first * c.start) for c in counters)],
+            scales_after=scales,
+        )
         classes = tuple(c.class_of(c.start) for c in counters)
         try:
             labels = self._fold(self._stepper.start(), step)
@@ -873,6 +1024,10 @@ class UnknownsDomain(Domain):
             v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
         ]
         step.moved = [known.scale * v for v in (step.unit, *moved)]
+        if known.squashes:
+            step.squashes = True
+            step.moved = [region.with_scale(v, NEW_SCALE) for v in (step.unit, *moved)]
+            region.tanh = lambda place, value: self._layers[place[0]][place[1]].squashed(value, step)
         region.chain = {f"scale{k}" if k else "": k for k in range(len(known.factors))}
         factors, power, step.weight = known.factors, known.scale, step.unit
         if known.exponent is not None:
@@ -917,9 +1072,13 @@ class UnknownsDomain(Domain):
             count = self._known.merged
             states = (*self._merged[states[:count]], *states[count:])
         pairs = zip(self._layers, states, strict=True)
-        return tuple(
-            [c.fold(value, step) for layer, state in pairs for c, value in zip(layer, state, strict=True)]
-        )
+        labels: list[Any] = [
+            c.fold(value, step) for layer, state in pairs for c, value in zip(layer, state, strict=True)
+        ]
+        for places in self._rays.values():
+            for at, entry in zip(places, ray_of([labels[at] for at in places]), strict=True):
+                labels[at] = entry
+        return tuple(labels)
 
 
 def merge_layers(stepper: Stepper, count: int, work: WorkCount) -> dict[States, States]:

@@ -210,9 +210,15 @@ class ByChoice(Recurrence):
     selector: Affine | None = None
 
     @classmethod
-    def from_rows(cls, *, matrices: tuple[tuple[Row, ...], ...], writes: tuple[Vector, ...]) -> Self:
-        """Returns sparse matrices by letter."""
-        return cls(table=RowTable(matrices=matrices), writes=writes)
+    def from_rows(
+        cls,
+        *,
+        matrices: tuple[tuple[Row, ...], ...],
+        writes: tuple[Vector, ...],
+        selector: Affine | None = None,
+    ) -> Self:
+        """Returns sparse matrices by letter or selector."""
+        return cls(table=RowTable(matrices=matrices), writes=writes, selector=selector)
 
     @classmethod
     def from_factors(
@@ -349,7 +355,7 @@ class _ChoiceStep:
 
 
 KINDS: dict[str, Kind] = {
-    "letter-matrices": (ByChoice.from_rows, ("matrices", "writes"), ()),
+    "letter-matrices": (ByChoice.from_rows, ("matrices", "writes"), ("selector",)),
     "householder": (ByChoice.from_factors, ("factors", "writes"), ("selector",)),
     "permutation-diagonal": (ByChoice.from_images, ("images", "diagonals", "writes"), ()),
 }

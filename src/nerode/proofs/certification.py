@@ -12,6 +12,7 @@ What a finder finds goes to the kernel, which has the last word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -33,9 +34,11 @@ from nerode.proofs.invariants import (
     growing_cover,
     interval_cover,
     power_digit_cover,
+    ray_cover,
     rectified_cover,
     scale_cover,
     slot_cover,
+    squash_cover,
     unit_digit_cover,
 )
 from nerode.proofs.proving import Outcome, Prover, Unproved
@@ -103,6 +106,10 @@ def _certify_network(network: Network, language: Language, budget: Budget) -> Ou
             return Unproved(reason="the network has distributions, but the language is not an n-gram model")
         return certify_ngrams(network, language, budget=budget)
     if not network.exact:
+        squashed = squash_cover(network, language) if isinstance(language, CounterLanguage) else None
+        if squashed is not None:
+            covers = [{"task": task, **squashed} for task in (PREDICT, VALID_PREFIXES)]
+            return Prover(network, language, budget).certify("counter-invariant", covers)
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network) and not _falls(network):
         return certify_saturating(network, language, budget=budget)
@@ -126,7 +133,7 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
 
 def fades(network: Network) -> bool:
     """Whether registers of a network fade: such proofs are found early, or take very long."""
-    return network.exact and fading_cover(network) is not None
+    return network.exact and bool(fading_cover(network) or ray_cover(network))
 
 
 def _has_tallies(network: Network) -> bool:
@@ -245,10 +252,10 @@ def _certify(
 
 def _unending_cover(network: Network) -> tuple[str, dict[str, Json]] | None:
     """The method for numbers that fade or grow for ever, and what is known of them; None without such."""
-    growing, fading = growing_cover(network), fading_cover(network)
-    if growing is not None:
-        return "growing-closure", growing
-    return None if fading is None else ("fading-closure", fading)
+    finders: dict[str, Callable[[Network], dict[str, Json] | None]]
+    finders = {"growing-closure": growing_cover, "fading-closure": fading_cover, "ray-closure": ray_cover}
+    covers = ((method, find(network)) for method, find in finders.items())
+    return next(((method, cover) for method, cover in covers if cover is not None), None)
 
 
 def choose_cover(

@@ -15,13 +15,13 @@ import functools
 import itertools
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, Exact, write_exact
+from nerode.core import Budget, Exact, exact_sum, inverse, write_exact
 from nerode.languages import CounterLanguage, Dyck, Language
-from nerode.network import Affine, Interpreter, Layer, Network, NetworkState
+from nerode.network import Affine, Gated, Interpreter, Layer, Network, NetworkState
 from nerode.proofs.answers import breadth_first, letters_read
 
 Json = Any
@@ -137,37 +137,56 @@ def fading_cover(network: Network) -> dict[str, Json] | None:
     """Returns scales and registers that fade beside them, None if there are none.
 
     A scale starts at 1, is never written, and has a gate between 0 and 1; a register has the gate of the last
-    scale up to its layer. In a layer of factors that all shrink its last coordinate alike, this one is the
-    scale and the others are multiples of it; so is a coordinate that every letter shrinks alike, up to signs.
-    In a layer that shows signs every other coordinate is a register that is overwritten with 1 and -1.
+    scale up to its layer.
     """
     scales: list[tuple[Place, Fraction]] = []
     registers: dict[str, Json] = {}
-    multiples: dict[str, Json] = {}
     for n, layer in enumerate(network.layers):
-        if (factor := _common_factor(layer)) is not None:
-            scales.append(((n, layer.width - 1), factor))
-            multiples |= {_name(network, (n, i)): len(scales) for i in range(layer.width - 1)}
-            continue
         gates = _fixed_gates(layer)
         for i, gate in gates.items():
             write = layer.recurrence.maps()[-1]
             if 0 < gate < 1 and layer.start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
                 scales.append(((n, i), gate))
-        if scales and scales[-1][0][0] == n and layer.piecewise_linear:
-            signs = _fading_signs(network, n, scales[-1][1])
-            multiples |= {_name(network, (n, i)): len(scales) for i in signs if i not in gates}
-        if scales and not layer.piecewise_linear:
-            places = [(n, i) for i in range(layer.width) if (n, i) != scales[-1][0]]
-            registers |= {_name(network, place): [len(scales), 1, 1] for place in places}
-            continue
         for i, gate in gates.items():
             if scales and gate == scales[-1][1] and (n, i) != scales[-1][0]:
                 registers[_name(network, (n, i))] = [len(scales), "2/3", "4/3"]
-    if not registers and not multiples:
+    if not registers:
         return None
-    cover = {"scales": [[_name(network, p), _written(g)] for p, g in scales], "registers": registers}
-    return {**cover, "multiples": multiples} if multiples else cover
+    return {"scales": [[_name(network, p), _written(g)] for p, g in scales], "registers": registers}
+
+
+@functools.lru_cache(maxsize=2)
+def ray_cover(network: Network) -> dict[str, Json] | None:
+    """Returns groups of coordinates that are known up to positive numbers, None if there are none.
+
+    In a layer that shows signs each coordinate with a gate of its own is a group; other layers with signs,
+    and those that every letter takes to a smaller vector without writes, are one group each.
+    """
+    groups: list[list[str]] = []
+    for n, layer in enumerate(network.layers):
+        names = [_name(network, (n, i)) for i in range(layer.width)]
+        if "sign" in layer.functions and layer.recurrence.as_gated() is not None:
+            groups += [[name] for name in names]
+        elif "sign" in layer.functions or _shrinks(network, n):
+            groups.append(names)
+    return {"rays": groups} if groups else None
+
+
+def _shrinks(network: Network, n: int) -> bool:
+    """Whether each single letter takes a layer without writes and without a scale to a smaller vector."""
+    layer, interpreter = network.layers[n], Interpreter(network)
+    recurrence = layer.recurrence
+    written = recurrence.fields().get("writes")
+    if written is None and recurrence.as_gated() is not None:
+        write = recurrence.maps()[-1]
+        written = (write.bias, *([c for _, c in row] for row in write.rows))
+    if written is None or any(v != 0 for vector in written for v in vector) or layer.complex_state:
+        return False
+    start = interpreter.start()
+    moved = [interpreter.step(start, a)[0][n] for a in range(len(network.alphabet))]
+    first, *sizes = [exact_sum(v * v for v in state) for state in (start[n], *moved)]
+    scale = any(0 < gate < 1 for gate in _fixed_gates(layer).values())
+    return not scale and all(0 < size < first for size in sizes)
 
 
 def growing_cover(network: Network) -> dict[str, Json] | None:
@@ -188,33 +207,6 @@ def growing_cover(network: Network) -> dict[str, Json] | None:
         return None
     position = {"start": 0, "increments": [1] * len(network.alphabet), "points": [0, 0]}
     return {"counters": [position], "affine": affine, "power": 0, "registers": registers}
-
-
-def _fading_signs(network: Network, n: int, factor: Fraction) -> list[int]:
-    """The coordinates of a layer that each single letter multiplies with plus or minus a number."""
-    layer, interpreter = network.layers[n], Interpreter(network)
-    start = interpreter.start()
-    after = [interpreter.step(start, a)[0][n] for a in range(len(network.alphabet))]
-    return [
-        i
-        for i, first in enumerate(layer.start)
-        if first != 0 and all(state[i] in (first * factor, -first * factor) for state in after)
-    ]
-
-
-def _common_factor(layer: Layer) -> Fraction | None:
-    """The number that every letter multiplies the last coordinate with, None if there is none below 1."""
-    recurrence, last = layer.recurrence, layer.width - 1
-    if recurrence.most_factors is None or recurrence.num_letters is None or layer.start[last] != 1:
-        return None
-    found = set()
-    for letter in range(recurrence.num_letters):
-        moved = recurrence.transition((), letter)
-        if moved is None or moved[1][last] != 0 or [j for j, _ in moved[0][last]] != [last]:
-            return None
-        found.add(moved[0][last][0][1])
-    factor = found.pop()
-    return Fraction(factor) if not found and isinstance(factor, Fraction) and 0 < factor < 1 else None
 
 
 def _fixed_gates(layer: Layer) -> dict[int, Fraction]:
@@ -247,14 +239,41 @@ def _scale_of(network: Network, factor: Fraction, places: Sequence[Place]) -> Co
 
 
 def scale_cover(
-    network: Network, language: Language, scale: CommonScale, budget: Budget
+    network: Network, language: Language, scale: CommonScale, budget: Budget, *, tallied: bool = True
 ) -> dict[str, Json] | None:
     """Returns the cover of counters that shrink or change their sign together, None if they are not whole."""
-    cover = counter_cover(network, language, scale.integrators, budget)
+    cover = counter_cover(network, language, scale.integrators, budget, tallied=tallied)
     if cover is None:
         return None
     tallies = [_name(network, place) for place in scale.tallies]
     return {**cover, "scale": _written(scale.factor), "tallies": tallies}
+
+
+def squash_cover(network: Network, language: CounterLanguage) -> dict[str, Json] | None:
+    """Returns the counters of a network of tanh units in proportion to the first one, None if it is none.
+
+    What the counters are is read off the same network without tanh.
+    """
+    layers, weights = [], set()
+    for layer in network.layers:
+        if layer.recurrence.fields().get("activation") != "tanh":
+            return None
+        (update,) = layer.recurrence.maps()
+        first = update.num_inputs - layer.width
+        own = [dict(row).get(first + i, 0) for i, row in enumerate(update.rows)]
+        if any(j >= first and j != first + i for i, row in enumerate(update.rows) for j, _ in row):
+            return None
+        weights |= set(own)
+        rows = tuple(tuple((j, c) for j, c in row if j < first) for row in update.rows)
+        linear = Gated(
+            gate=Affine(num_inputs=first, bias=tuple(own), rows=((),) * layer.width),
+            write=Affine(num_inputs=first, bias=update.bias, rows=rows),
+        )
+        start = tuple(v * inverse(network.layers[0].start[0]) for v in layer.start)
+        layers.append(replace(layer, recurrence=linear, start=start))
+    scale = find_scale(replace(network, layers=tuple(layers))) if len(weights) == 1 else None
+    cover = None if scale is None else scale_cover(network, language, scale, Budget(), tallied=False)
+    return None if cover is None else {**cover, "squashed": [_name(network, (0, 0)), "1/4"]}
 
 
 def rectified_cover(network: Network, language: CounterLanguage) -> dict[str, Json] | None:
@@ -370,13 +389,18 @@ def _after(interpreter: Interpreter, word: Iterable[int]) -> NetworkState:
 
 
 def counter_cover(
-    network: Network, language: Language, integrators: Sequence[Integrator], budget: Budget
+    network: Network,
+    language: Language,
+    integrators: Sequence[Integrator],
+    budget: Budget,
+    *,
+    tallied: bool = True,
 ) -> dict[str, Json] | None:
     """Returns counters and affine coordinates, or None if the coordinates are not whole counters.
 
     For a counter machine its own counters come first; other integrators that never fall are tallies, of
-    which it matters whether they are 0. In other languages each integrator that is not a combination of the
-    counters so far becomes a counter itself.
+    which it matters whether they are 0, unless these are to be counters as well. In other languages each
+    integrator that is not a combination of the counters so far becomes a counter itself.
     """
     counters: list[dict[str, Json]] = []
     machine_counts = isinstance(language, CounterLanguage)
@@ -391,10 +415,11 @@ def counter_cover(
     for which, integrator in enumerate(integrators):
         columns = [counter["increments"] for counter in counters]
         weights = solve(columns, integrator.steps)
-        if machine_counts and min(integrator.steps) >= 0 and (weights is None or sum(map(bool, weights)) > 1):
+        summed = weights is None or sum(map(bool, weights)) > 1
+        if tallied and machine_counts and min(integrator.steps) >= 0 and summed:
             tallies.append(_name(network, integrator.place))
             continue
-        if weights is None:
+        if weights is None or (summed and not tallied):
             values = (integrator.start, *integrator.steps)
             if any(v.denominator != 1 for v in values):
                 return None

@@ -13,11 +13,11 @@ from nerode.kernel import PREDICT, Certificate
 from nerode.languages.bestiary import find_language
 from nerode.network import ByChoice, Factor, Network
 from nerode.proofs import certify
-from nerode.proofs.invariants import fading_cover
+from nerode.proofs.invariants import ray_cover
 from nerode.proofs.proving import Prover
 from tests.compiler.agreement import assert_does
 
-METHOD = "fading-closure"
+METHOD = "ray-closure"
 
 
 def contractions(name: str) -> Network:
@@ -73,15 +73,15 @@ def changed(network: Network, letter: int, factor: int, beta: Fraction) -> Netwo
 def test_a_factor_that_shrinks_too_much_is_refused(factor: int) -> None:
     network = contractions("z3")
     broken = changed(network, 1, factor, Fraction(999, 1000))
-    cover = {"task": PREDICT, **(fading_cover(network) or {})}
+    cover = {"task": PREDICT, **(ray_cover(network) or {})}
     assert not isinstance(certify(broken, find_language("z3")), Certificate)
     assert not isinstance(Prover(broken, find_language("z3")).certify(METHOD, [cover]), Certificate)
 
 
 @pytest.mark.parametrize(
-    "change", [{"multiples": {}}, {"multiples": {"1:q=0": 1}}, {"scales": [["1:scale", "1/2"]]}]
+    "change", [{"rays": []}, {"rays": [["1:q=0"]]}, {"rays": [["1:q=0", "1:q=1"], ["1:q=2", "1:scale"]]}]
 )
 def test_wrong_evidence_is_refused(change: dict[str, object]) -> None:
     network = contractions("tomita-3")
-    cover = {"task": PREDICT, **(fading_cover(network) or {}), **change}
+    cover = {"task": PREDICT, **(ray_cover(network) or {}), **change}
     assert not isinstance(Prover(network, find_language("tomita-3")).certify(METHOD, [cover]), Certificate)

@@ -44,7 +44,7 @@ def test_signs_fade_on_rwkv_7_and_are_proved(name):
     letters = [[int(i == a) for i in range(gates.num_inputs)] for a in range(gates.num_inputs)]
     assert {abs(gate) for letter in letters for gate in gates(letter)} == {Fraction(1, 4)}
     certificate = certify(network, named(name))
-    assert [(c.method, c.length, c.dtype) for c in certificate.claims] == [("fading-closure", "all", None)]
+    assert [(c.method, c.length, c.dtype) for c in certificate.claims] == [("ray-closure", "all", None)]
 
 
 @pytest.mark.parametrize("name", ["z3", "tomita-6", "aaaa-star", "cycle-navigation", "z60", "parity"])

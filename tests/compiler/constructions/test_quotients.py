@@ -38,6 +38,7 @@ def parts(network: Network, name: str, proof: Any) -> list[Any]:
         ("dyck-2", "retnet", "quotient-stack"),
         ("dyck-3", "s4d", "quotient-stack"),
         ("dyck-2", "lstm", "quotient-stack"),
+        ("dyck-2", "elman-tanh", "quotient-stack"),
     ],
 )
 def test_all_words_of_all_lengths_are_proved(name: str, to: str, construction: str) -> None:

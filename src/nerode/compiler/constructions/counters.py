@@ -9,6 +9,9 @@ Gates strictly between 0 and 1 count as well: a first layer holds a number that 
 counters with the gate c add multiples of it, and everything is compared in proportion to it. Then all numbers
 are those of gate 1 times cᵗ, and the answers, which only ask for signs, are the same.
 
+Where tanh is applied to every state, u ← tanh(c u) and h ← tanh(c h + s u), the quotient h/u is the count up
+to errors that add up to less than 1/4 for a small start, and the readout leaves as much room.
+
 With one reflection per letter, h = -h + 2v, the gate is -1: the number of the first layer is (-1)ᵗ, and the
 counters are multiples of it.
 """
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
@@ -37,7 +40,7 @@ from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
 from nerode.core import Exact, NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
-from nerode.network import Network
+from nerode.network import Affine, Network, Squashed
 from nerode.verdict import (
     LanguageCondition,
     WayOfCounting,
@@ -53,6 +56,7 @@ from nerode.verdict import (
     nonlinear,
     one_factor,
     plain_state,
+    squashed,
 )
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2
@@ -69,6 +73,9 @@ given_by_counters = LanguageCondition(
 SCALE = "scale"
 """The direction that holds cᵗ."""
 
+TANH_WEIGHT = Fraction(1, 4)
+"""The weight of a state that passes through tanh."""
+
 OPEN_GATE = Fraction(3, 4)
 """A gate that every linear architecture has, RWKV-7 included, whose gates lie above 0.54."""
 
@@ -84,11 +91,13 @@ class CounterUnit:
         gate: of counters and of the tally of errors.
         scale: what counters are multiples of: 1, or a number that the gate multiplies at every letter.
         plain: the directions that are 0 or 1 all the same.
+        squashed: whether tanh is applied to states, so that counters have errors of at most 1/4.
     """
 
     gate: Exact = 1
     scale: DirectionForm = field(default_factory=lambda: constant(1))
     plain: frozenset[str] = frozenset()
+    squashed: bool = False
 
     @property
     def one(self) -> DirectionForm:
@@ -107,10 +116,14 @@ class CounterUnit:
 
     def is_zero(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
         """Returns the literal of a counter of 0."""
+        if self.squashed:
+            return self.one - self.is_positive(counter, relu) - self.is_positive(-counter, relu)
         return is_zero(counter, relu, self.scale)
 
     def is_positive(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
         """Returns the literal of a counter above 0; where the scale is -1, the difference is 1 less."""
+        if self.squashed:
+            return is_positive(2 * counter - self.scale * Fraction(1, 2), relu, self.scale)
         found = is_positive(counter, relu, self.scale)
         return found + (1 - self.scale) * Fraction(1, 2) if self.gate == -1 else found
 
@@ -142,7 +155,7 @@ class CounterUnit:
         return total((2 * relu(letters - odd) - letters) * amount for amount, letters in alike.items())
 
 
-def _unit(stack: LayerStack, machine: CounterMachine, gate: Exact) -> CounterUnit:
+def _unit(stack: LayerStack, machine: CounterMachine, gate: Exact, *, squashed: bool = False) -> CounterUnit:
     """Adds the layer whose only number is multiplied by the gate at every letter; none for a gate of 1."""
     if gate == 1:
         return CounterUnit()
@@ -150,7 +163,8 @@ def _unit(stack: LayerStack, machine: CounterMachine, gate: Exact) -> CounterUni
     scale = builder.output(SCALE, builder.coordinate(SCALE, gate=gate, write=0, start=1))
     stack.add(builder)
     lasts = (f"{last_name(machine, last)}'" for last in range(len(machine.alphabet) + 1))
-    return CounterUnit(gate=gate, scale=scale, plain=frozenset((*stack.embedding.directions, *lasts)))
+    plain = frozenset((*stack.embedding.directions, *(() if squashed else lasts)))
+    return CounterUnit(gate=gate, scale=scale, plain=plain, squashed=squashed)
 
 
 def compile_counters(request: Request) -> Network:
@@ -194,6 +208,35 @@ def compile_quotient_counters(request: Request) -> Network:
     )
 
 
+def compile_tanh_counters(request: Request) -> Network:
+    """Returns layers of tanh units: a unit that fades, counters in proportion to it, and a tally of errors.
+
+    Implements: [NerodeTheory]
+    """
+    network = _recogniser(
+        request,
+        f"through tanh with the weight {TANH_WEIGHT}, compared in proportion to the unit of layer 1: correct "
+        "in exact arithmetic",
+        gate=TANH_WEIGHT,
+        squashed=True,
+    )
+    machine = machine_of(request)
+    most = max(1, *(abs(n) for row in (machine.start, *machine.increments) for n in row))
+    start = Fraction(1)
+    while 8 * start * start * most**3 > 1:  # all errors together are at most twice start² · most³
+        start = start / 2
+    layers = []
+    for layer in network.layers:
+        gated = layer.recurrence.as_gated()
+        assert gated is not None
+        inputs, weights = gated.write.num_inputs, gated.gate.bias
+        rows = tuple((*row, (inputs + i, weights[i])) for i, row in enumerate(gated.write.rows))
+        update = Affine(num_inputs=inputs + len(rows), bias=gated.write.bias, rows=rows)
+        first = tuple(start * value for value in layer.start)
+        layers.append(replace(layer, recurrence=Squashed(activation="tanh", update=update), start=first))
+    return replace(network, layers=tuple(layers))
+
+
 def compile_alternating_counters(request: Request) -> Network:
     """Returns counters with the gate -1, beside the sign of the position, and a flag of errors.
 
@@ -206,17 +249,19 @@ def compile_alternating_counters(request: Request) -> Network:
     )
 
 
-def _recogniser(request: Request, how: str, *, gate: Exact = 1, quotients: bool = False) -> Network:
+def _recogniser(
+    request: Request, how: str, *, gate: Exact = 1, quotients: bool = False, squashed: bool = False
+) -> Network:
     machine = machine_of(request)
     tables = [allowed_before(machine, letter, request) for letter in range(len(machine.alphabet))]
     if all(table.otherwise and not table.rows for table in tables):
         never = f"{how}; no word leaves the language for good"
-        return _predictor(request, never, gate=gate, quotients=quotients)
+        return _predictor(request, never, gate=gate, quotients=quotients, squashed=squashed)
     lasts = {
         value for table in tables for variable, value in table.literals if variable == machine.num_counters
     }
     stack = LayerStack(request, quotients=quotients)
-    unit = _unit(stack, machine, gate)
+    unit = _unit(stack, machine, gate, squashed=squashed)
     _add_counters(stack, machine, sorted(lasts), unit)
     builder = stack.layer("errors")
     alike: dict[tuple[DecisionTable[bool], tuple[str, ...]], list[DirectionForm]] = {}
@@ -234,7 +279,8 @@ def _recogniser(request: Request, how: str, *, gate: Exact = 1, quotients: bool 
         for (table, names), letters in alike.items()
     )
     if unit.shrinks:
-        tally = builder.coordinate(DEAD, gate=unit.gate, write=bad)
+        # Through tanh a write of 2 is at least 1.
+        tally = builder.coordinate(DEAD, gate=unit.gate, write=2 * bad if squashed else bad)
         builder.output(DEAD, is_positive(tally, builder.readout_relu, unit.one))
         stack.add(builder)
     else:
@@ -248,10 +294,12 @@ def _recogniser(request: Request, how: str, *, gate: Exact = 1, quotients: bool 
     )
 
 
-def _predictor(request: Request, how: str, *, gate: Exact = 1, quotients: bool = False) -> Network:
+def _predictor(
+    request: Request, how: str, *, gate: Exact = 1, quotients: bool = False, squashed: bool = False
+) -> Network:
     machine = machine_of(request)
     stack = LayerStack(request, quotients=quotients)
-    unit = _unit(stack, machine, gate)
+    unit = _unit(stack, machine, gate, squashed=squashed)
     _add_counters(stack, machine, (), unit)
     return _finish(stack, machine, unit, alive=unit.one, route=f"{count_of(machine)} {how}")
 
@@ -283,8 +331,8 @@ def _add_counters(
         for name, counter in shown.items():
             builder.output(f"{name}=0", unit.is_zero(counter, relu))
             builder.output(f"{name}>0", unit.is_positive(counter, relu))
-    if lasts and (stack.quotients or not overwrites(stack.request)):
-        _add_seen(builder, machine, stack)
+    if lasts and (stack.quotients or unit.squashed or not overwrites(stack.request)):
+        _add_seen(builder, machine, stack, unit)
         lasts = ()
     for last in lasts:
         at_start = last == len(machine.alphabet)
@@ -300,7 +348,7 @@ def overwrites(request: Request) -> bool:
     return can_fade(properties) is True and never_holds(properties) is not True
 
 
-def _add_seen(builder: LayerBuilder, machine: CounterMachine, stack: LayerStack) -> None:
+def _add_seen(builder: LayerBuilder, machine: CounterMachine, stack: LayerStack, unit: CounterUnit) -> None:
     """Shows the last letter before the current one by tallies of the letters, for gates that never forget.
 
     As long as no letter was wrong, letters come in the order of the alphabet: the last one is the one that
@@ -315,24 +363,34 @@ def _add_seen(builder: LayerBuilder, machine: CounterMachine, stack: LayerStack)
         if late:
             reason = "the rules ask for a last letter that may come before others again, and no gate forgets"
             raise NotCompilable(stack.request.target.name, [reason])
-    seen = [constant(1)]
+    before: list[list[DirectionForm]] = []
     for a in letters:
         name = f"seen {machine.alphabet.symbols[a]}"
-        tally = builder.coordinate(name, gate=1, write=stack.letter(a))
-        before = builder.previous(name) if builder.exposes_previous else tally - stack.letter(a)
-        seen.append(is_positive(before, builder.readout_relu))
-    seen.append(constant(0))
-    for last in (len(letters), *letters):
-        number = 0 if last == len(letters) else last + 1
-        builder.output(f"{last_name(machine, last)}'", seen[number] - seen[number + 1])
+        tally = builder.coordinate(name, gate=unit.gate, write=unit.join([stack.letter(a)], builder.relu))
+        if unit.squashed:
+            # What is left without the current letter, for each letter that it may be.
+            left = [tally - unit.scale * int(a == other) for other in letters]
+        else:
+            left = [builder.previous(name) if builder.exposes_previous else tally - stack.letter(a)]
+        before.append([unit.is_positive(form, builder.readout_relu) for form in left])
+    for case, forms in enumerate(zip(*before, strict=True)):
+        seen = [unit.one, *forms, constant(0)]
+        for last in (len(letters), *letters):
+            number = 0 if last == len(letters) else last + 1
+            mark = _old_names(machine, case, unit)[-1]
+            builder.output(f"{last_name(machine, last)}{mark}", seen[number] - seen[number + 1])
 
 
 def _old_names(machine: CounterMachine, letter: int, unit: CounterUnit) -> tuple[str, ...]:
-    """The names of the counters before a letter; those of a relative unit are its own multiples less."""
+    """The names of the counters before a letter, and the mark of last letters before it.
+
+    The names of a relative unit are its own multiples less.
+    """
     if not unit.is_relative:
-        return tuple(f"c{c}'" for c in range(machine.num_counters))
+        return (*(f"c{c}'" for c in range(machine.num_counters)), "'")
     amounts = machine.increments[letter]
-    return tuple(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts))
+    mark = f"' before {machine.alphabet.symbols[letter]}" if unit.squashed else "'"
+    return (*(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts)), mark)
 
 
 def _add_last(
@@ -382,7 +440,7 @@ def _before(machine: CounterMachine, names: Sequence[str], unit: CounterUnit) ->
 
     def literal(variable: int, value: int) -> list[DirectionForm]:
         if variable == machine.num_counters:
-            return [direction(f"{last_name(machine, value)}'")]
+            return [direction(f"{last_name(machine, value)}{names[-1]}")]
         return [_sign(names[variable], value, unit)]
 
     return literal
@@ -477,6 +535,15 @@ QUOTIENT_COUNTERS = Construction(
     language=given_by_counters,
     architecture=(linear & never_holds) | (nonlinear & ~exact_gates),
     build=compile_quotient_counters,
+)
+
+TANH_COUNTERS = Construction(
+    name="tanh-counters",
+    title="counters of tanh units in proportion to one that fades alike",
+    theorem="exact-counters-open-gates",
+    language=given_by_counters,
+    architecture=nonlinear & squashed & exact_gates,
+    build=compile_tanh_counters,
 )
 
 OPEN_COUNTERS = Construction(

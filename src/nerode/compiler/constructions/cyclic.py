@@ -175,7 +175,6 @@ def compile_fading_signs(request: Request) -> Network:
     flips = [points[q] for q in dfa.transitions[dfa.start].tolist()]
     stack = LayerStack(request)
     builder = stack.layer("signs")
-    builder.coordinate("scale", gate=_FADING, write=0, start=1)
     names = [f"h{i + 1}" for i in range(len(points[0]))]
     for i, name in enumerate(names):
         gate = total(stack.letter(a) * (_FADING * signs[i]) for a, signs in enumerate(flips))

@@ -6,6 +6,7 @@ Householder factors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from nerode.algebra.cascades import NotSolvable, decompose_general, decompose_solvable
@@ -16,7 +17,12 @@ from nerode.compiler.level_codings import (
     place_permutation,
     place_rotation,
 )
-from nerode.compiler.level_layers import MachineLayers, add_mirrors, add_position_parity
+from nerode.compiler.level_layers import (
+    MachineLayers,
+    add_fading_mirrors,
+    add_mirrors,
+    add_position_parity,
+)
 from nerode.compiler.level_machine import (
     LevelMachine,
     TabledLevel,
@@ -26,7 +32,7 @@ from nerode.compiler.level_machine import (
     without_counter_resets,
 )
 from nerode.compiler.network_builder import LayerStack
-from nerode.core import Exact, NotCompilable, Reference
+from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
     above_minus_half,
@@ -62,18 +68,6 @@ def compile_two_groups(request: Request) -> Network:
     Raises:
         NotCompilable: if some group has odd elements, which real gates cannot count.
     """
-    return _compile_signs(request, fades=1)
-
-
-def compile_fading_signs(request: Request) -> Network:
-    """Returns the same with gates of -1/4, 0 and 1/4; what fades is read by its sign.
-
-    Implements: [NerodeTheory]
-    """
-    return _compile_signs(request, fades=_FADES)
-
-
-def _compile_signs(request: Request, *, fades: Exact) -> Network:
     machine, route = solvable_levels(request)
     machine = in_binary(machine, request.options.budget)
     odd = [level.num_labels for level in machine.levels if level.kind == "cyclic" and level.num_labels > 2]
@@ -83,7 +77,33 @@ def _compile_signs(request: Request, *, fades: Exact) -> Network:
         )
     if not request.options.sign_resets:
         machine = without_counter_resets(machine, request.options.budget, modulus=2)
-    return _network(request, machine, route=route, key="NerodeTheory", fades=fades)
+    return _network(request, machine, route=route, key="NerodeTheory")
+
+
+def compile_fading(request: Request) -> Network:
+    """Returns registers and signs with gates of -1/4, 0 and 1/4, and lines that are mirrored and shrink.
+
+    Signs count modulo 2, lines modulo odd primes; what fades is read by its sign, or by those of some sums.
+
+    Implements: [NerodeTheory]
+
+    Raises:
+        NotCompilable: if a group is not solvable.
+    """
+    budget = request.options.budget
+    machine, route = solvable_levels(request)
+    machine = without_counter_resets(in_binary(in_primes(machine, budget), budget), budget)
+    stack = LayerStack(request)
+    layers = MachineLayers(stack, machine, fades=_FADES)
+    if any(not _is_diagonal(level) for level in machine.levels):
+        add_position_parity(stack, fades=_FADES)
+    _add_levels(layers, add_fading_mirrors)
+    return stack.network(
+        layers.decoder(),
+        route=f"{route}: {describe(machine)}; gates of {_FADES} and -{_FADES}, signs are read: correct in "
+        "exact arithmetic",
+        reference=Reference("NerodeTheory"),
+    )
 
 
 def compile_solvable(request: Request) -> Network:
@@ -111,19 +131,12 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
     return tabulate(cascade, dfa, request.options.budget), cascade.route
 
 
-def _network(request: Request, machine: LevelMachine, *, route: str, key: str, fades: Exact = 1) -> Network:
+def _network(request: Request, machine: LevelMachine, *, route: str, key: str) -> Network:
     stack = LayerStack(request)
-    layers = MachineLayers(stack, machine, fades=fades)
+    layers = MachineLayers(stack, machine)
     for depth in range(1, max(machine.depths, default=0) + 1):
         layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
-    read = (
-        "" if fades == 1 else f"; gates of {fades} and -{fades}, signs are read: correct in exact arithmetic"
-    )
-    return stack.network(
-        layers.decoder(),
-        route=f"{route}: {describe(machine)}{read}",
-        reference=Reference(key),
-    )
+    return stack.network(layers.decoder(), route=f"{route}: {describe(machine)}", reference=Reference(key))
 
 
 def describe(machine: LevelMachine) -> str:
@@ -150,11 +163,11 @@ TWO_GROUP_CASCADE = Construction(
 
 FADING_CASCADE = Construction(
     name="fading-cascade",
-    title="registers and signs that fade and are read by their signs",
-    theorem="exact-fading-signs",
-    language=two_groups,
+    title="registers, signs and mirrored lines that fade and are read by signs",
+    theorem="exact-fading-mirrors",
+    language=solvable,
     architecture=linear & householder & above_minus_half,
-    build=compile_fading_signs,
+    build=compile_fading,
 )
 
 SOLVABLE_CASCADE = Construction(
@@ -225,12 +238,17 @@ def compile_mirrors(request: Request) -> Network:
     layers = MachineLayers(stack, machine)
     if any(not _is_diagonal(level) for level in machine.levels):
         add_position_parity(stack)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        together, alone = _split(machine, depth)
+    _add_levels(layers, add_mirrors)
+    return _finish(request, stack, layers, route, Reference("Siems2025"))
+
+
+def _add_levels(layers: MachineLayers, add_alone: Callable[[MachineLayers, int], None]) -> None:
+    """Adds all levels, depth by depth."""
+    for depth in range(1, max(layers.machine.depths, default=0) + 1):
+        together, alone = _split(layers.machine, depth)
         layers.add_together(together, depth)
         for number in alone:
-            add_mirrors(layers, number)
-    return _finish(request, stack, layers, route, Reference("Siems2025"))
+            add_alone(layers, number)
 
 
 def _split(machine: LevelMachine, depth: int) -> tuple[list[int], list[int]]:

@@ -37,6 +37,7 @@ from nerode.verdict import (
     nonlinear,
     plain_state,
     relu_state,
+    squashed,
     time_invariant,
     unit_gates,
 )
@@ -240,7 +241,7 @@ QUOTIENT_STACK = Construction(
     title="brackets that weigh powers of their depth, as quotients of states that fade alike",
     theorem="exact-stack-growing-weights",
     language=brackets_of_any_depth,
-    architecture=(linear & plain_state & time_invariant) | (nonlinear & ~exact_gates),
+    architecture=(linear & plain_state & time_invariant) | (nonlinear & (squashed | ~exact_gates)),
     build=compile_quotient_stack,
 )
 

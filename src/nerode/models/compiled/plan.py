@@ -230,7 +230,7 @@ def plan_move(
             )
         case Fixed(matrix=matrix, write=write):
             return FixedPlan(matrix=matrix, writes=compose(write, seen), kind=kind)
-        case ByChoice(table=RowTable(matrices=matrices), writes=writes):
+        case ByChoice(table=RowTable(matrices=matrices), writes=writes, selector=None):
             return MatrixPlan(matrices=matrices, writes=writes, kind=kind)
         case ByChoice(table=ColumnTable(images=images, diagonals=diagonals), writes=writes):
             return PermutationPlan(images=images, diagonals=diagonals, writes=writes, kind=kind)

@@ -34,15 +34,15 @@ SATURATING = "units with a threshold or saturation, exact"
 
 BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
 BLOCKS_FADE = (
-    "blocks are compiled for factors of 2, and here all of them shrink the state; the factors are written by "
-    "hand and run in tests/theory/test_shrinking_blocks.py"
+    "blocks are compiled for factors of 2, and here all of them shrink the state: groups that are not "
+    "solvable need long ones; the factors are written by hand and run in "
+    "tests/theory/test_shrinking_blocks.py"
 )
 NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
 LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
-SQUASHED = f"what is kept passes through tanh and is not algebraic, as numbers of the record are; {BY_HAND}"
 QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

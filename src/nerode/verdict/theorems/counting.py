@@ -44,7 +44,6 @@ from nerode.verdict.theorems.base import (
     NEVER_RESET,
     RATIONALS,
     SATURATING,
-    SQUASHED,
     TAME,
     NoNetwork,
     Theorem,
@@ -91,7 +90,6 @@ theorem(
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
-        no_network=(NoNetwork(reason=SQUASHED, architecture=nonlinear & squashed & exact_gates),),
     )
 )
 
@@ -113,7 +111,6 @@ theorem(
             "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
         ),
         reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
-        no_network=(NoNetwork(reason=SQUASHED, architecture=nonlinear & ~relu_state),),
     )
 )
 
@@ -261,13 +258,17 @@ theorem(
         statement="Beside an exact count n of the depth, which fixed gates have, a sum of d·4ⁿ for each open "
         "bracket is the stack as digits; 4ⁿ is a tame map of the count.",
         language=bracket_stack,
-        architecture=(linear & plain_state & (time_invariant | unit_gates)) | (nonlinear & ~exact_gates),
+        architecture=(linear & plain_state & (time_invariant | unit_gates))
+        | (nonlinear & (squashed | ~exact_gates)),
         senses=_EXACT,
         conclusion=Status.YES,
         reference=_HERE,
         provenance=Provenance.DERIVED,
         model=TAME,
-        assumptions=(_GROWING,),
+        assumptions=(
+            _GROWING,
+            "where tanh squashes what is kept, all errors together are small for c < 1/8 and a small start",
+        ),
         reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
     )
 )

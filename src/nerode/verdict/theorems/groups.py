@@ -503,7 +503,28 @@ theorem(
             "the readout looks at directions however small the state is",
         ),
         reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
-        no_network=(NoNetwork(reason=BLOCKS_FADE, architecture=above_minus_half),),
+        no_network=(NoNetwork(reason=BLOCKS_FADE, architecture=above_minus_half, language=~solvable),),
+    )
+)
+
+theorem(
+    Theorem(
+        name="exact-fading-mirrors",
+        statement="Over the reals a line of the plane counts modulo an odd number with one factor per token "
+        "whose eigenvalues are w > 0.545 and w - a, a < 1: mirrors of a plane that is stretched at even "
+        "positions and compressed at odd ones.",
+        language=regular & solvable,
+        architecture=linear & householder & one_factor & above_minus_half,
+        senses=frozenset({Sense.EXACT}),
+        conclusion=Status.YES,
+        reference=Reference("NerodeTheory"),
+        provenance=Provenance.DERIVED,
+        model=TAME,
+        assumptions=(
+            "Krohn-Rhodes: counters modulo primes, and registers",
+            "the readout looks at directions however small the state is",
+        ),
+        reason=lambda f: "mirrors of a stretched plane shrink the state; its line is exact at every length",
     )
 )
 
