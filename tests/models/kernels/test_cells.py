@@ -48,6 +48,21 @@ def reading_plainly(
     return lstm_reference(x, weight, *start, read, bias)
 
 
+def gru_reading(
+    x: Tensor, weight: Tensor, bias: Tensor, read: Tensor, read_bias: Tensor, start: Tensor
+) -> tuple[Tensor]:
+    """A GRU that projects its inputs itself."""
+    return (cells.gru(x, weight, bias, start, (read, read_bias)),)
+
+
+def gru_reading_plainly(
+    x: Tensor, weight: Tensor, bias: Tensor, read: Tensor, read_bias: Tensor, start: Tensor
+) -> tuple[Tensor]:
+    outer, inner = bias[: -len(start[0])], bias[-len(start[0]) :]
+    shift = torch.cat([read_bias[: len(outer)] + outer, read_bias[len(outer) :]])
+    return (gru_reference(nn.functional.linear(x, read, shift), weight, inner, start),)
+
+
 FAST: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, cells.elman, activation="tanh"),
     "elman-relu": functools.partial(single, cells.elman, activation="relu"),
@@ -55,6 +70,7 @@ FAST: dict[str, Kernel] = {
     "gru-reset-first": functools.partial(single, cells.gru_reset_first),
     "lstm": paired,
     "lstm-reading": reading,
+    "gru-reading": gru_reading,
 }
 PLAIN: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, elman_reference, activation="tanh"),
@@ -63,8 +79,17 @@ PLAIN: dict[str, Kernel] = {
     "gru-reset-first": functools.partial(single, gru_reset_first_reference),
     "lstm": lstm_reference,
     "lstm-reading": reading_plainly,
+    "gru-reading": gru_reading_plainly,
 }
-GATES = {"elman-tanh": 1, "elman-relu": 1, "gru": 3, "gru-reset-first": 3, "lstm": 4, "lstm-reading": 4}
+GATES = {
+    "elman-tanh": 1,
+    "elman-relu": 1,
+    "gru": 3,
+    "gru-reset-first": 3,
+    "lstm": 4,
+    "lstm-reading": 4,
+    "gru-reading": 3,
+}
 
 
 def tensors(
@@ -77,10 +102,15 @@ def tensors(
 
     width = GATES[name] * hidden
     features = hidden + 2
-    read = [normal(width, features) * 0.3, normal(width), normal(batch, hidden)]
-    sides = {"gru": [normal(hidden)], "lstm": [normal(batch, hidden)], "lstm-reading": read}.get(name, [])
+    read = [normal(width, features) * 0.3, normal(width)]
+    sides = {
+        "gru": [normal(hidden)],
+        "gru-reading": [normal(width if hidden > 1 else hidden), *read],
+        "lstm": [normal(batch, hidden)],
+        "lstm-reading": [*read, normal(batch, hidden)],
+    }.get(name, [])
     return [
-        normal(batch, time, features if name == "lstm-reading" else width),
+        normal(batch, time, features if name.endswith("reading") else width),
         normal(width, hidden) * (0.5 / hidden**0.5),
         *sides,
         normal(batch, hidden),
@@ -113,7 +143,7 @@ def test_neither_layout_nor_threads_matter(name: str) -> None:
 def test_a_sequence_in_parts_is_the_whole_sequence(name: str, dtype: torch.dtype) -> None:
     x, weight, *sides = (t.to(dtype) for t in tensors(name, 3, 23, 7))
     whole = FAST[name](x, weight, *sides)
-    fixed = {"gru": 1, "lstm-reading": 2}.get(name, 0)
+    fixed = {"gru": 1, "gru-reading": 3, "lstm-reading": 2}.get(name, 0)
     constants, states = sides[:fixed], sides[fixed:]
     parts = []
     for first, last in ((0, 1), (1, 9), (9, 23)):
@@ -121,7 +151,7 @@ def test_a_sequence_in_parts_is_the_whole_sequence(name: str, dtype: torch.dtype
         states = [output[:, -1] for output in part]
         parts.append(part)
     joined = [torch.cat(pieces, dim=1) for pieces in zip(*parts, strict=True)]
-    if native.library() is None or (name == "lstm-reading" and dtype == torch.bfloat16):
+    if native.library() is None or (name.endswith("reading") and dtype == torch.bfloat16):
         # Torch rounds a slice otherwise than the whole; the bits are a promise of the native kernels.
         loose = {"rtol": 0.05, "atol": 0.05} if dtype == torch.bfloat16 else {}
         torch.testing.assert_close(whole, tuple(joined), **loose)
@@ -138,6 +168,7 @@ def test_torch_layers_give_the_same(kind: str) -> None:
     if kind == "gru":
         x = nn.functional.linear(u, w_in, b_in + torch.cat([b_rec[:12], torch.zeros(6)]))
         ours = cells.gru(x, w_rec, b_rec[12:])
+        torch.testing.assert_close(cells.gru(u, w_rec, b_rec, read=(w_in, b_in)), ours)
     else:
         x = nn.functional.linear(u, w_in, b_in + b_rec)
         ours = cells.elman(x, w_rec) if kind == "elman" else cells.lstm(x, w_rec)[0]

@@ -93,14 +93,15 @@ class Gru(SequenceLayer):
         """Returns all h_t and the last of them."""
         require_features(self, x)
         start = (self.initial_state(len(x)) if state is None else state)["h"]
-        projected, inner = self._project(x)
         cap = self.settings.cap
+        if cap == 1 and self.settings.reset_after:
+            h = cells.gru(x, self.recurrent, self.recurrent_bias, start, (self.read.weight, self.read.bias))
+            return h, {"h": h[:, -1]}
+        projected, inner = self._project(x)
         if cap < 1 and self.settings.reset_after:
             h = gru_reference(projected, self.recurrent, inner, start, cap)
         elif cap < 1:
             h = gru_reset_first_reference(projected, self.recurrent, start, cap)
-        elif self.settings.reset_after:
-            h = cells.gru(projected, self.recurrent, inner, start)
         else:
             h = cells.gru_reset_first(projected, self.recurrent, start)
         return h, {"h": h[:, -1]}

@@ -62,32 +62,47 @@ def elman(
 
 
 def gru(
-    inputs: Float[Tensor, "*members batch time gates"],
+    inputs: Float[Tensor, "*members batch time features"],
     weight: Float[Tensor, "*members gates hidden"],
-    bias: Float[Tensor, "*members hidden"] | None = None,
+    bias: Float[Tensor, "*members units"] | None = None,
     initial: Float[Tensor, "*members batch hidden"] | None = None,
+    read: tuple[Float[Tensor, "*members gates features"], Float[Tensor, "*members gates"]] | None = None,
 ) -> Float[Tensor, "*members batch time hidden"]:
     """Returns the states h_t = (1 − z) n + z h_{t-1}, n = tanh(x_n + r (W_n h_{t-1} + b)).
 
     Args:
-        inputs: x for the gates r, z, n.
+        inputs: x for the gates r, z, n; with `read`, the u that are to be projected.
         weight: W for the gates r, z, n.
-        bias: b, inside the product with r; zero when not given. The other biases belong to `inputs`.
+        bias: b, inside the product with r; zero when not given. The other biases belong to `inputs`, or, with
+            `read`, may stand before it, so that there is one for each gate.
         initial: h_0; zero when not given.
+        read: the weight and the bias of the projection, x = W_x u + b: it is faster step by step, where the
+            gates are needed, than for the whole sequence before.
 
     Raises:
         InputError: if shapes, types or devices do not agree, or an axis is empty.
 
     Implements: [Cho2014]
     """
-    start = _checked_start(inputs, weight, initial, gates=3)
+    start = _checked_start(inputs, weight, initial, gates=3, read=read)
     shape = (*inputs.shape[:-3], start.shape[-1])
-    require_like("bias", bias, shape, inputs)
+    if bias is not None:
+        whole = read is not None and bias.shape[-1:] == weight.shape[-2:-1]
+        require_like("bias", bias, weight.shape[:-1] if whole else shape, inputs)
     inner = inputs.new_zeros(shape) if bias is None else bias
-    tensors = (inputs, weight, inner, start)
+    tensors = (inputs, weight, inner, start, *(read or ()))
     if not runs_natively(*tensors):
-        return _plainly(gru_reference, *tensors)[0]
+        return _plainly(_gru_of_features, *tensors)[0]
     return _natively(_Gru, tensors, torch.is_grad_enabled())[0]
+
+
+def _gru_of_features(inputs: Tensor, weight: Tensor, bias: Tensor, initial: Tensor, *read: Tensor) -> Tensor:
+    """The plain loop; `read` may be the weight and bias that project the inputs."""
+    if not read:
+        return gru_reference(inputs, weight, bias, initial)
+    outer, inner = bias[: -initial.shape[-1]], bias[-initial.shape[-1] :]
+    projected = nn.functional.linear(inputs, *read) + nn.functional.pad(outer, (0, len(weight) - len(outer)))
+    return gru_reference(projected, weight, inner, initial)
 
 
 def gru_reset_first(
@@ -136,13 +151,7 @@ def lstm(
     Implements: [HochreiterSchmidhuber1997]
     """
     given, given_cell = (None, None) if initial is None else initial
-    if read is None:
-        start = _checked_start(inputs, weight, given, gates=4)
-    else:
-        start = _checked_start(inputs, weight, given, gates=4, features=inputs.shape[-1])
-        gates = weight.shape[:-1]
-        require_like("weight of the projection", read[0], (*gates, inputs.shape[-1]), inputs)
-        require_like("bias of the projection", read[1], gates, inputs)
+    start = _checked_start(inputs, weight, given, gates=4, read=read)
     require_like("initial cell", given_cell, start.shape, inputs)
     start_cell = torch.zeros_like(start) if given_cell is None else given_cell
     tensors = (inputs, weight, start, start_cell, *(read or ()))
@@ -154,15 +163,24 @@ def lstm(
 
 
 def _checked_start(
-    inputs: Tensor, weight: Tensor, initial: Tensor | None, *, gates: int, features: int | None = None
+    inputs: Tensor,
+    weight: Tensor,
+    initial: Tensor | None,
+    *,
+    gates: int,
+    read: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """The initial state, after a look at all that is given; the inputs may have features of their own."""
+    """The initial state, after a look at all that is given."""
     members = "members " if inputs.ndim == 4 else ""
     require_sequence("inputs", inputs, f"{members}batch time gates*hidden")
     require_sequence("weight", weight, f"{members}gates*hidden hidden")
-    axes, hidden = inputs.shape[:-3], weight.shape[-1]
+    axes, hidden, features = inputs.shape[:-3], weight.shape[-1], inputs.shape[-1]
     require_like("weight", weight, (*axes, gates * hidden, hidden), inputs)
-    require_like("inputs", inputs, (*inputs.shape[:-1], features or gates * hidden), inputs)
+    if read is None:
+        require_like("inputs", inputs, (*inputs.shape[:-1], gates * hidden), inputs)
+    else:
+        require_like("weight of the projection", read[0], (*axes, gates * hidden, features), inputs)
+        require_like("bias of the projection", read[1], (*axes, gates * hidden), inputs)
     shape = (*axes, inputs.shape[-3], hidden)
     require_like("initial", initial, shape, inputs)
     return inputs.new_zeros(shape) if initial is None else initial
@@ -217,26 +235,39 @@ class _Elman(MemberFunction):
 
 
 class _Gru(MemberFunction):
-    """States and saved gates from inputs, weight, bias, initial state, and whether gates are to be saved."""
+    """States and saved gates from inputs, weight, bias, initial state, and whether gates are to be saved.
+
+    Before the last argument there may be the weight and the bias that the inputs are to be projected by.
+    """
 
     @staticmethod
     def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
         """Returns the states, and the gates, which have no gradient."""
         *given, keep = arguments
-        inputs, weight, bias, initial = (dense(tensor) for tensor in given)
+        inputs, weight, bias, initial, *read = (dense(tensor) for tensor in given)
         states = empty_states(inputs, weight)
         saved = empty_gates(states, 4, keep=keep)
-        call("gru_forward", inputs, weight, bias, initial, states, or_none(saved), *states.shape)
+        if (outer := bias.shape[-1] - states.shape[-1]) > 0:
+            read[1] = torch.cat([read[1][:, :outer] + bias[:, :outer], read[1][:, outer:]], dim=1)
+            bias = dense(bias[:, outer:])
+        call(
+            "gru_forward",
+            *(inputs, *(read or (None, None)), weight, bias, initial),
+            *(states, or_none(saved)),
+            *(*states.shape, inputs.shape[-1]),
+        )
         return states, saved
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
-        _, weight, _, initial, _ = inputs
+        x, weight, bias, initial, *read, _ = inputs
+        ctx.units = bias.shape[-1]
         # Otherwise zeros are made for the gradient of the gates, which nobody uses.
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(weight, initial, *output)
+        features = (x, read[0]) if read else ()
+        ctx.save_for_backward(weight, initial, *output, *features)
 
     @staticmethod
     @once_differentiable
@@ -244,18 +275,23 @@ class _Gru(MemberFunction):
         """Returns the gradients of the tensors that were given."""
         if dstates is None:
             return (None,) * len(ctx.needs_input_grad)
-        weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
+        weight, initial, states, saved, *features = (dense(tensor) for tensor in ctx.saved_tensors)
         hidden = states.shape[-1]
-        dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
-        dsums, dinitial = torch.empty_like(dinputs), torch.empty_like(initial)
+        dread = states.new_empty(*states.shape[:3], 3 * hidden)
+        dsums, dinitial = torch.empty_like(dread), torch.empty_like(initial)
+        x, read = features or (dread, None)
+        dinputs = torch.empty_like(x) if read is not None and ctx.needs_input_grad[0] else None
         call(
             "gru_backward",
-            *(weight, initial, states, saved, dense(dstates)),
-            *(dinputs, dsums, dinitial),
-            *states.shape,
+            *(weight, read, initial, states, saved, dense(dstates)),
+            *(dread, dsums, dinputs, dinitial),
+            *(*states.shape, x.shape[-1]),
         )
         dweight, dbias = weight_gradients(dsums, states, initial)
-        return dinputs, dweight, dbias[:, 2 * hidden :], dinitial, None
+        dbias = dbias[:, -ctx.units :]
+        if read is None:
+            return dread, dweight, dbias, dinitial, None
+        return dinputs, dweight, dbias, dinitial, *weight_gradients(dread, x), None
 
 
 class _GruResetFirst(MemberFunction):

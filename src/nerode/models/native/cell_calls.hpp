@@ -16,16 +16,17 @@
     return nerode::elman_backward<T>(weight, out, dout, dx, dinitial, members, batch, time, hidden, relu,    \
                                      threads);                                                               \
   }                                                                                                          \
-  EXPORT int gru_forward_##NAME(const T* x, const T* weight, const T* bias, const T* initial, T* out,        \
-                                T* saved, I members, I batch, I time, I hidden, I threads) {                 \
-    return nerode::gru_forward<T>(x, weight, bias, initial, out, saved, members, batch, time, hidden,        \
-                                  threads);                                                                  \
+  EXPORT int gru_forward_##NAME(const T* x, const T* read, const T* read_bias, const T* weight,              \
+                                const T* bias, const T* initial, T* out, T* saved, I members, I batch,       \
+                                I time, I hidden, I inputs, I threads) {                                     \
+    return nerode::gru_forward<T>(x, read, read_bias, weight, bias, initial, out, saved, members, batch,     \
+                                  time, hidden, inputs, threads);                                            \
   }                                                                                                          \
-  EXPORT int gru_backward_##NAME(const T* weight, const T* initial, const T* out, const T* saved,            \
-                                 const T* dout, T* dx, T* dsum, T* dinitial, I members, I batch, I time,     \
-                                 I hidden, I threads) {                                                      \
-    return nerode::gru_backward<T>(weight, initial, out, saved, dout, dx, dsum, dinitial, members, batch,    \
-                                   time, hidden, threads);                                                   \
+  EXPORT int gru_backward_##NAME(const T* weight, const T* read, const T* initial, const T* out,             \
+                                 const T* saved, const T* dout, T* dread, T* dsum, T* dx, T* dinitial,       \
+                                 I members, I batch, I time, I hidden, I inputs, I threads) {                \
+    return nerode::gru_backward<T>(weight, read, initial, out, saved, dout, dread, dsum, dx, dinitial,       \
+                                   members, batch, time, hidden, inputs, threads);                           \
   }                                                                                                          \
   EXPORT int gru_reset_first_forward_##NAME(const T* x, const T* weight, const T* initial, T* out, T* saved, \
                                             I members, I batch, I time, I hidden, I threads) {               \

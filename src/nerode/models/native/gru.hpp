@@ -6,25 +6,33 @@
 namespace nerode {
 
 // r, z, n in torch's order: n = tanh(x_n + r (W_n h + b_n)), h = (1 - z) n + z h. `saved` keeps r, z, n and
-// W_n h + b_n.
+// W_n h + b_n. x are features that `read` and `read_bias` project, or, without `read`, projected already:
+// inputs = 3 hidden.
 template <class T>
-int gru_forward(const T* x, const T* weight, const T* bias, const T* initial, T* out, T* saved,
-                int64_t members, int64_t batch, int64_t time, int64_t hidden, int64_t threads) {
-  const int64_t effort = cell_effort(members * batch, time, 3 * hidden, hidden);
+int gru_forward(const T* x, const T* read, const T* read_bias, const T* weight, const T* bias, const T* initial,
+                T* out, T* saved, int64_t members, int64_t batch, int64_t time, int64_t hidden, int64_t inputs,
+                int64_t threads) {
+  const int64_t effort = cell_effort(members * batch, time, 3 * hidden, inputs + hidden);
   return run_members(members, batch, threads, effort, [=](int64_t member, int64_t first, int64_t rows) {
     const auto panels = forward_panels(weight + member * 3 * hidden * hidden, 3 * hidden, hidden);
+    const auto reader = forward_panels(read ? read + member * 3 * hidden * inputs : nullptr, 3 * hidden,
+                                       read ? inputs : 0);
     const T* __restrict shift = bias + member * hidden;
-    std::vector<T> pre(rows * 3 * hidden), spare(saved ? 0 : 4 * hidden);
+    std::vector<T> pre(rows * 3 * hidden), spare(saved ? 0 : 4 * hidden), drive(read ? rows * 3 * hidden : 0);
     for (int64_t t = 0; t < time; ++t) {
       const Before<T> before(initial, out, first, t, time, hidden);
       panels.multiply(before.rows, before.stride, pre.data(), 3 * hidden, rows);
+      if (read)
+        reader.multiply(x + (first * time + t) * inputs, time * inputs, drive.data(), 3 * hidden, rows,
+                        read_bias + member * 3 * hidden);
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t at = (first + r) * time + t;
-        const T* __restrict in = x + at * 3 * hidden;
+        const T* __restrict in = read ? drive.data() + r * 3 * hidden : x + at * 3 * hidden;
         const T* __restrict sum = pre.data() + r * 3 * hidden;
         const T* __restrict old = before.row(r);
         T* __restrict keep = saved ? saved + at * 4 * hidden : spare.data();
         T* __restrict h = out + at * hidden;
+        if (t + 1 < time) fetch(x + (at + 1) * inputs, inputs);
 #pragma omp simd
         for (int64_t j = 0; j < 2 * hidden; ++j) keep[j] = sigmoid(in[j] + sum[j]);
 #pragma omp simd
@@ -40,12 +48,16 @@ int gru_forward(const T* x, const T* weight, const T* bias, const T* initial, T*
   });
 }
 
-// `dx` is the gradient of x, `dsum` that of W h + b: they differ in the third gate.
+// `dread` is the gradient of what is read, `dsum` that of W h + b: they differ in the third gate. `dx`, which may
+// be null, is that of the features that were projected.
 template <class T>
-int gru_backward(const T* weight, const T* initial, const T* out, const T* saved, const T* dout, T* dx, T* dsum,
-                 T* dinitial, int64_t members, int64_t batch, int64_t time, int64_t hidden, int64_t threads) {
-  const int64_t effort = cell_effort(members * batch, time, 3 * hidden, hidden);
+int gru_backward(const T* weight, const T* read, const T* initial, const T* out, const T* saved, const T* dout,
+                 T* dread, T* dsum, T* dx, T* dinitial, int64_t members, int64_t batch, int64_t time,
+                 int64_t hidden, int64_t inputs, int64_t threads) {
+  const int64_t effort = cell_effort(members * batch, time, 3 * hidden, inputs + hidden);
   return run_members(members, batch, threads, effort, [=](int64_t member, int64_t first, int64_t rows) {
+    const auto back =
+        backward_panels(dx ? read + member * 3 * hidden * inputs : nullptr, dx ? 3 * hidden : 0, inputs);
     const auto panels = backward_panels(weight + member * 3 * hidden * hidden, 3 * hidden, hidden);
     std::vector<T> direct(rows * hidden);
     T* carry = dinitial + first * hidden;
@@ -59,8 +71,14 @@ int gru_backward(const T* weight, const T* initial, const T* out, const T* saved
         const T* __restrict flow = carry + r * hidden;
         const T* __restrict given = dout + at * hidden;
         T* __restrict past = direct.data() + r * hidden;
-        T* __restrict d = dx + at * 3 * hidden;
+        T* __restrict d = dread + at * 3 * hidden;
         T* __restrict e = dsum + at * 3 * hidden;
+        if (t) {
+          fetch(keep - 4 * hidden, 4 * hidden);
+          fetch(d - 3 * hidden, 3 * hidden);
+          fetch(e - 3 * hidden, 3 * hidden);
+          fetch(given - hidden, hidden);
+        }
 #pragma omp simd
         for (int64_t j = 0; j < hidden; ++j) {
           const T reset = keep[j], update = keep[hidden + j], fresh = keep[2 * hidden + j];
@@ -77,6 +95,9 @@ int gru_backward(const T* weight, const T* initial, const T* out, const T* saved
       }
       panels.multiply(dsum + (first * time + t) * 3 * hidden, time * 3 * hidden, carry, hidden, rows);
       for (int64_t i = 0; i < rows * hidden; ++i) carry[i] += direct[i];
+      if (dx)
+        back.multiply(dread + (first * time + t) * 3 * hidden, time * 3 * hidden,
+                      dx + (first * time + t) * inputs, time * inputs, rows);
     }
   });
 }
