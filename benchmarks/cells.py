@@ -10,7 +10,7 @@ from benchmarks.kernels import training
 from nerode.models import LayerConfig, ModelConfig, native
 from nerode.models.architectures import Slstm
 from nerode.models.architectures.slstm import SlstmSettings
-from nerode.models.ensembles import build_ensemble
+from nerode.models.ensembles import Ensemble, build_ensemble
 from nerode.models.kernels import cells
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.nru import Heads, nru, nru_reference
@@ -112,24 +112,30 @@ class Peer(nn.Module):
         return self.head(self.layer(self.embedding(x))[0])
 
 
-def ensembles(name: str, members: int, hidden: int, batch: int, length: int) -> None:
+def ensemble_step(models: list[nn.Module], inputs: list[Tensor]) -> None:
+    """One forward and backward pass of each model on its inputs; a model may be an ensemble."""
+    for model, given in zip(models, inputs, strict=True):
+        output = model(given)
+        scores = output[0] if isinstance(output, tuple) else output
+        # The mean over the members' own axes: each is trained as if it were alone.
+        scores.square().mean(dim=(-1, -2, -3)).sum().backward()
+
+
+def small_ensemble(name: str, members: int, hidden: int) -> Ensemble:
+    """Returns an ensemble of models of one layer."""
     config = ModelConfig(layers=(LayerConfig(name=name),), outputs=4, letters=4, width=hidden)
-    together = build_ensemble(config, seeds=range(members))
+    return build_ensemble(config, seeds=range(members))
+
+
+def ensembles(name: str, members: int, hidden: int, batch: int, length: int) -> None:
+    together = small_ensemble(name, members, hidden)
     alone = list(together.members())
     peers = [Peer(TORCH[name], 4, hidden) for _ in range(members)]
     x = torch.randint(0, 4, (members, batch, length))
-
-    def step(models: list[nn.Module], inputs: list[Tensor]) -> None:
-        for model, given in zip(models, inputs, strict=True):
-            output = model(given)
-            scores = output[0] if isinstance(output, tuple) else output
-            # The mean over the members' own axes: each is trained as if it were alone.
-            scores.square().mean(dim=(-1, -2, -3)).sum().backward()
-
     works: dict[str, Work] = {
-        "nerode": lambda: step([together], [x]),
-        "one by one": lambda: step(alone, list(x)),
-        f"torch nn.{TORCH[name].__name__} one by one": lambda: step(peers, list(x)),
+        "nerode": lambda: ensemble_step([together], [x]),
+        "one by one": lambda: ensemble_step(alone, list(x)),
+        f"torch nn.{TORCH[name].__name__} one by one": lambda: ensemble_step(peers, list(x)),
     }
     gates = {"gru": 3, "lstm": 4}.get(name, 1)
     products = 6 * members * batch * length * gates * hidden**2

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError, stream
+from nerode.models import native
 from nerode.records import RunRecord, TaskConfig, TrainingAids, TrainSpec, merge_tables
 from nerode.tasks import build_task
 from nerode.training import run, run_key, spec_model
@@ -80,9 +81,11 @@ def test_a_resumed_run_gives_the_same_bits(name, tmp_path):
     assert weights(trainer.model) == weights(model)
 
 
-@pytest.mark.parametrize("layers", ["gru", "mamba"])
+@pytest.mark.parametrize("layers", ["gru", "mamba", "transformer-nope", "gla", "lru"])
 def test_a_second_thread_changes_no_bit_of_a_resumed_run(layers, tmp_path):
-    """More than two may: products of matrices by MKL, and torch's gradient of a layer norm by its weight."""
+    """Three may: torch rounds the ends of its parts of a tensor otherwise, and three parts end elsewhere."""
+    if native.library() is None and layers not in ("gru", "mamba"):
+        pytest.skip("the bits of linear maps and norms are a promise of the native kernels")
     spec = TrainSpec.from_mapping(
         {
             "task": {"name": "parity", "settings": {"shortest": 40, "longest": 40}},
