@@ -256,7 +256,9 @@ def page(rows: list[Row]) -> str:
     by: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by[row["architecture"]].append(row)
-    complete = sum(len({r["architecture"] for r in rows if r["language"] == n}) == len(by) for n in languages)
+    complete = sum(
+        set(carriers()) <= {r["architecture"] for r in rows if r["language"] == n} for n in languages
+    )
     lines = [
         "# Real weights, written and read again",
         "",
@@ -284,7 +286,19 @@ def page(rows: list[Row]) -> str:
         lines.append(_line(name, counts))
     lines += [_line("all", total), "", "Not written, wrong, or without a proof:", ""]
     lines += [f"- {row['language']}, {row['architecture']}: {why}" for row in rows if (why := _fault(row))]
+    lines += ["", "Not looked at yet:", "", *_missing(rows)]
     return "\n".join(lines) + "\n"
+
+
+def _missing(rows: list[Row]) -> list[str]:
+    """The languages with the carriers that they were not tried on, as items of a list."""
+    seen, every = set(map(_pair, rows)), carriers()
+    found = []
+    for name in sorted(BESTIARY, key=size):
+        left = [x for x in every if (resolve_language(name).name, x) not in seen]
+        if left:
+            found.append(f"- {name}: {'every carrier' if len(left) == len(every) else ', '.join(left)}")
+    return found
 
 
 def _line(name: str, counts: list[int]) -> str:

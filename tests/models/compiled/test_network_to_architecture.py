@@ -279,6 +279,7 @@ def test_negative_gates_need_a_signed_architecture(target: str) -> None:
         ("tomita-4", "lstm", "elman-tanh", "is not an Elman layer"),
         ("cycle-navigation", "complex-diagonal", "gla", "has a complex state"),
         ("tomita-4", "mamba", "transformer", "nothing writes compiled weights"),
+        ("last-letter", "transformer-alibi", "transformer-alibi", "attends to nothing"),
     ],
 )
 def test_refusals_name_the_reason(name: str, compiled_for: str, target: str, reason: str) -> None:

@@ -85,7 +85,10 @@ def network_to_architecture(
     if network.width > _WIDEST:
         raise NotCompilable(name, [f"{network.width} coordinates are too many for dense layers"])
     if writer is None:
-        raise NotCompilable(name, ["nothing writes compiled weights into this architecture"])
+        reason = "nothing writes compiled weights into this architecture"
+        if not network.layers:
+            reason = "the letter alone decides; a decoder that attends to nothing is not written"
+        raise NotCompilable(name, [reason])
     plan = plan_stream(network, name, sources=writer.sources, delays=writer.delays)
     if writer.alone:
         return _assemble_cell(plan, writer, dtype)
