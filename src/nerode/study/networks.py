@@ -72,7 +72,7 @@ def all_targets() -> dict[str, tuple[str, ...]]:
     }
 
 
-_COMPILING, _FADING = 0.3, 0.3
+_COMPILING, _FADING = 0.3, 0.5
 """Shares of the seconds for each network that compiling it, and a proof about fading registers, may take:
 what succeeds does so early."""
 
