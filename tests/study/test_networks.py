@@ -37,8 +37,8 @@ def test_lengths_by_format() -> None:
     assert int(found["diagonal"].lengths["float32"].replace(",", "")) > 1_000_000
     assert int(found["diagonal"].lengths["bfloat16"].replace(",", "")) < 1_000
     assert found["mamba"].network is not None
-    assert found["elman-tanh"].network is None
-    assert set(found["elman-tanh"].lengths.values()) == {""}
+    assert found["transformer-hard"].network is None
+    assert set(found["transformer-hard"].lengths.values()) == {""}
     # Quotients prove it in exact arithmetic, and claim nothing of floats.
     assert found["gru"].network is not None
     assert set(found["gru"].lengths.values()) == {""}
