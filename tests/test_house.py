@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import re
 from collections import Counter
 from pathlib import Path
@@ -141,3 +142,9 @@ def test_the_pages_for_newcomers_name_files_that_exist():
             if not known and ("/" in named or named not in names):
                 missing.append(f"{page}: {named}")
     assert not missing, missing
+
+
+def test_every_benchmark_imports_what_there_is():
+    for path in sorted(Path(__file__).parents[1].glob("benchmarks/*.py")):
+        if path.stem != "__main__":
+            importlib.import_module(f"benchmarks.{path.stem}")

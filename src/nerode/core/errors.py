@@ -132,4 +132,4 @@ def plural(number: int, noun: str) -> str:
 
 def _shown(limit: float) -> str:
     """A limit as a user would write it."""
-    return f"{limit:,}" if isinstance(limit, int) else f"{round(limit, 3):,}"
+    return f"{limit:,}" if isinstance(limit, int) else f"{round(limit, 3) or limit:,}"
