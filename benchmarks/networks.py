@@ -55,6 +55,7 @@ _FADES = (
     "growing-registers",
     "quotient-registers",
     "contractions",
+    "shrinking-blocks",
 )
 """Constructions for exact arithmetic alone: their numbers shrink or grow for ever."""
 

@@ -68,9 +68,11 @@ class LayerStack:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
         return direction(f"x={self.alphabet.symbols[symbol]}")
 
-    def layer(self, name: str, *, exposes_previous: bool = False) -> LayerBuilder:
+    def layer(self, name: str, *, exposes_previous: bool = False, fades: Exact = 1) -> LayerBuilder:
         """Returns a builder for the next layer."""
-        return LayerBuilder(name, self.stream, exposes_previous=exposes_previous, one_hot=self._one_hot)
+        return LayerBuilder(
+            name, self.stream, exposes_previous=exposes_previous, one_hot=self._one_hot, fades=fades
+        )
 
     def add(self, builder: LayerBuilder) -> None:
         """Adds a finished layer."""

@@ -23,6 +23,7 @@ from nerode.compiler.constructions import (
     open_stack,
     past_ltl,
     reflections,
+    shrinking_blocks,
     star_free,
     transition_matrices,
     windows,
@@ -87,6 +88,7 @@ ROWS: tuple[Construction, ...] = (
     group_cascades.HOUSEHOLDER_CASCADE,
     group_cascades.MIRROR_CASCADE,
     blocks.BLOCKS,
+    shrinking_blocks.SHRINKING_BLOCKS,
     contractions.CONTRACTIONS,
     # Any regular language.
     transition_matrices.PERMUTATION_POINTS,

@@ -570,10 +570,10 @@ def squash_errors(start: Rational, most: Rational) -> Rational:
     """Returns a bound of all errors together of h ← tanh(c h + s u) beside u ← tanh(c u), for c up to 1/4.
 
     Let q = h/u, z = c u before a letter and u' = tanh z after it, so that q' = tanh(z q + s u')/u'. Since
-    |tanh x - x| ≤ |x|³/3, z/u' ≤ 1 + z²/3 and u' ≥ 2z/3, the quotient q' is q + s up to z² (|q| + |s|)³. At
-    letter t, from 0 on, z is at most u₀ c^(t+1), and |q| + |s| at most m (t + 3), m the largest of 1, the
-    first count and what one letter adds, as long as the errors so far are at most 1/4. The sum of
-    (t + 3)³ c^(2t+2) over all t is below 2 for c ≤ 1/4.
+    |tanh x - x| ≤ |x|³/3, z/u' ≤ 1 + z²/3 and u' ≥ 2z/3, the quotient q' is q + s up to z² M³ for every
+    M ≥ 1 that is at least |q| + |s|. At letter t, from 0 on, z is at most u₀ c^(t+1), and |q| + |s| at most
+    m (t + 3), m the largest of 1, the first count and what one letter adds, as long as the errors so far are
+    at most 1/4. The sum of (t + 3)³ c^(2t+2) over all t is below 2 for c ≤ 1/4.
 
     Args:
         start: u₀, at most 1.

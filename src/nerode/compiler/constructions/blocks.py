@@ -11,6 +11,7 @@ by ReLU units. So the stream has the vector of the whole word, and the decoder f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from nerode.algebra import IDENTITY
 from nerode.compiler.construction import Construction, Request
@@ -92,7 +93,7 @@ def compile_blocks(request: Request) -> Network:
     if not request.options.exclusive_scan:
         raise NotCompilable(request.target.name, ["the products before the letter need an exclusive scan"])
     stack = LayerStack(request)
-    clock = _add_clock(stack, blocks.length)
+    clock = add_block_clock(stack, blocks.length)
     for number in range(1, blocks.length + 1):
         _add_product(stack, blocks, number, clock)
     _add_reflections(stack, blocks, clock)
@@ -118,15 +119,21 @@ def _shortest(request: Request) -> _Blocks:
     return min((_Blocks(group, fewest_reflections(dfa)), whole), key=lambda b: b.length)
 
 
-def _add_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
-    """Adds the position inside its block as binary digits, the lowest first, and returns its indicators."""
+def add_block_clock(stack: LayerStack, m: int, *, fades: Exact = 1) -> list[DirectionForm]:
+    """Adds the position inside its block as signs, one for each binary digit, and returns its indicators.
+
+    Args:
+        stack: gets the layers.
+        m: number of letters of a block, a power of two.
+        fades: what gates are multiplied by; signs are read then.
+    """
     bits: list[DirectionForm] = []
     for number in range((m - 1).bit_length()):
-        builder = stack.layer(f"position bit {number}")
+        builder = stack.layer(f"position bit {number}", fades=fades)
         # A digit flips where all lower ones have just become 0.
         flips = conjunction([1 - bit for bit in bits], builder.relu)
-        state = builder.coordinate(f"bit {number}", gate=1 - 2 * flips, write=flips, start=1)
-        bits.append(builder.output(f"bit {number}", state))
+        sign = builder.coordinate(f"sign {number}", gate=1 - 2 * flips, write=0, start=-1)
+        bits.append(builder.output(f"bit {number}", (1 - sign) * Fraction(1, 2)))
         stack.add(builder)
     if len(bits) == 1:
         return [1 - bits[0], bits[0]]

@@ -34,9 +34,8 @@ SATURATING = "units with a threshold or saturation, exact"
 
 BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
 BLOCKS_FADE = (
-    "blocks are compiled for factors of 2, and here all of them shrink the state: groups that are not "
-    "solvable need long ones; the factors are written by hand and run in "
-    "tests/theory/test_shrinking_blocks.py"
+    "blocks of factors that all shrink the state are compiled for group languages; beside resets only "
+    "solvable groups are"
 )
 NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
 LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"

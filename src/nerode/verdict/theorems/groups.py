@@ -503,7 +503,11 @@ theorem(
             "the readout looks at directions however small the state is",
         ),
         reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
-        no_network=(NoNetwork(reason=BLOCKS_FADE, architecture=above_minus_half, language=~solvable),),
+        no_network=(
+            NoNetwork(
+                reason=BLOCKS_FADE, architecture=above_minus_half, language=~(solvable | group_language)
+            ),
+        ),
     )
 )
 
