@@ -11,7 +11,7 @@ stopped and continued; small automata come first. README.md has the counts.
 
 Without names all languages and architectures are looked at; after `seconds` of CPU time no other pair is
 begun. `limit` is the CPU time for one network and for its model. Pairs that a smaller limit
-has stopped are made again.
+has stopped, or proved to a length only, are made again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, NotComp
 from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, read_model, save_model
-from nerode.models.compiled import writer_of
+from nerode.models.compiled import is_decoder, writer_of
 from nerode.network import Network
 from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
 from nerode.proofs.floats import RealModel, make_architecture, recheck_stored, write_real_model
@@ -103,6 +103,8 @@ def look(language: Language, architecture: str, facts: Facts, limit: float = LIM
         row["network"] = "impossible" if refusal.impossible else refusal.reasons[0]
     except BudgetExceeded as stop:
         row |= {"network": f"budget: {stop}", "limit": limit}
+    if "claims" in row.get("model", {}) and _reach(row) != "all":
+        row["limit"] = limit
     return {**row, "seconds": round(time.process_time() - begun, 1)}
 
 
@@ -112,7 +114,7 @@ def _written(language: Language, architecture: str, facts: Facts, limit: float) 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "net"
         write_folder(folder, network, language)
-        write = _write_decoder if network.attends else _write_layers
+        write = _write_decoder if is_decoder(network) else _write_layers
         row, tasks = write(folder, network, language, facts, limit)
         if "refused" in row["model"]:
             return row
@@ -326,6 +328,9 @@ def _fault(row: Row) -> str:
     if not is_correct(row):
         at = row["lawful"]["wrong_at"] or row["random"]["wrong_at"]
         return f"wrong after {at} letters" if at else "its certificate was refused"
+    refuted = [c["length"] for c in row["model"]["claims"] if "refuted" in c["scope"]]
+    if refuted:
+        return f"proved to {_reach(row):,} letters, wrong after {refuted[0]:,} of another word"
     return "" if _reach(row) else "correct on these words, no proof"
 
 
@@ -394,5 +399,5 @@ def _pair(row: Row) -> tuple[str, str]:
 
 
 def _is_open(row: Row | None, limit: float) -> bool:
-    """Whether a pair was not looked at, or was stopped by a smaller limit."""
+    """Whether a pair was not looked at, or a smaller limit has stopped it or its proof."""
     return row is None or row.get("limit", limit) < limit

@@ -53,6 +53,16 @@ def test_a_hybrid_is_written_proved_and_streams_in_constant_memory(tmp_path, lan
     assert (read["tokens"], [a for a in read["next"] if a != "$"]) == (len(word), after)
 
 
+def test_a_decoder_is_written_where_the_letter_alone_decides(tmp_path):
+    folder = str(tmp_path / "out")
+    found = run("compile", "last-letter", "--to", "transformer-alibi", "-o", folder)
+    assert found.code == 0
+    assert "model/: transformer-alibi" in found.out
+    assert "✓ all lengths" in found.out
+    assert run("verify", folder, "--dtype", "float32").code == 0
+    assert json.loads(run("run", folder, "--model", "ba", "--json").out)
+
+
 def test_a_stream_and_words_exclude_each_other(tmp_path):
     folder = str(tmp_path / "out")
     assert run("compile", "last-letter", "--to", "mamba", "-o", folder).code == 0

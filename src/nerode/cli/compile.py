@@ -195,7 +195,9 @@ def _asked(language: Language, *, normalise: bool, support: bool) -> Language:
 
 def _require_length(network: Network, language: Language, length: int, dtype: str, budget: Budget) -> None:
     """Raises NotCompilable, with the formats that would do, unless the decoder is proved as far as asked."""
-    if not network.attends:
+    from nerode.models.compiled import is_decoder
+
+    if not is_decoder(network):
         raise InputError(
             f"--length is for decoders with attention, whose proofs in floats may end; {network.target} has "
             "none here"

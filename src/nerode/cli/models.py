@@ -87,7 +87,9 @@ def write_model(
         return WrittenModel(refused=(_without(missing),))
     except MissingExtra as missing:
         return WrittenModel(refused=(_without(missing),))
-    if network.attends:
+    from nerode.models.compiled import is_decoder
+
+    if is_decoder(network):
         return _write_decoder(folder, network, language, options.budget, dtype=dtype, proofs=proofs)
     import torch
 

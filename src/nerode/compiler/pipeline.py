@@ -59,6 +59,7 @@ def _compile(request: Request) -> Network:
     if reasons and not possible and not _is_predicted(request):
         raise NotCompilable(request.target.name, reasons, impossible=True)
     stopped: BudgetExceeded | None = None
+    tried: dict[str, str] = {}
     for row in _candidates(request, reasons):
         try:
             # Another construction is no way out once the seconds are used up.
@@ -66,11 +67,13 @@ def _compile(request: Request) -> Network:
             return row.compile(request)
         except NotCompilable as refusal:
             reasons.extend(f"{row.name}: {reason}" for reason in refusal.reasons)
+            tried[row.name] = "; ".join(refusal.reasons)
         except BudgetExceeded as stop:
             stopped = stopped or stop
     if stopped is not None:
         raise stopped
-    raise NotCompilable(request.target.name, reasons or ["no construction for this class of architectures"])
+    reasons = reasons or ["no construction for this class of architectures"]
+    raise NotCompilable(request.target.name, reasons, tried=tried)
 
 
 def _facts(language: Language, budget: Budget) -> Facts:

@@ -89,12 +89,21 @@ class NotCompilable(NerodeError):
         target: what was asked for.
         reasons: why each way is closed, the deepest reason first.
         impossible: whether a theorem says that no weights do it; otherwise no construction is known here.
+        tried: the reasons of constructions that are for this language and target, by their names.
     """
 
-    def __init__(self, target: str, reasons: Iterable[str], *, impossible: bool = False) -> None:
+    def __init__(
+        self,
+        target: str,
+        reasons: Iterable[str],
+        *,
+        impossible: bool = False,
+        tried: Mapping[str, str] | None = None,
+    ) -> None:
         self.target = target
         self.reasons = tuple(reasons)
         self.impossible = impossible
+        self.tried = dict(tried or {})
         super().__init__(f"{target}: " + "; ".join(self.reasons))
 
 

@@ -16,7 +16,7 @@ from nerode.core import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
-from nerode.models.compiled.load import load_model, network_to_architecture
+from nerode.models.compiled.load import candidate_models, load_model, main_refusal, network_to_architecture
 from nerode.models.folder import read_model, save_model
 from nerode.models.model import Model
 from tests.models.compiled.walks import (
@@ -279,12 +279,32 @@ def test_negative_gates_need_a_signed_architecture(target: str) -> None:
         ("tomita-4", "lstm", "elman-tanh", "is not an Elman layer"),
         ("cycle-navigation", "complex-diagonal", "gla", "has a complex state"),
         ("tomita-4", "mamba", "transformer", "nothing writes compiled weights"),
-        ("last-letter", "transformer-alibi", "transformer-alibi", "attends to nothing"),
     ],
 )
 def test_refusals_name_the_reason(name: str, compiled_for: str, target: str, reason: str) -> None:
     with pytest.raises(NotCompilable, match=reason):
         network_to_architecture(network_for(name, compiled_for, exclusive_scan=False), target)
+
+
+def test_a_compilers_refusal_leaves_out_constructions_for_other_languages() -> None:
+    refusals = list(candidate_models(find_language("tomita-3"), "complex-diagonal"))
+    assert all(isinstance(refusal, NotCompilable) for refusal in refusals)
+    [reason] = main_refusal(refusals).reasons
+    assert "labels before the letter" in reason
+    assert "take an architecture with a short convolution" in reason
+    assert "flip-flop" not in reason
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "reason"),
+    [
+        ("u2", "s4d", "after 12 letters, in float64 after 27; no type here is wide enough"),
+        ("aaaa-star", "rwkv-7", "shows signs or powers of its state"),
+    ],
+)
+def test_the_main_refusal_is_that_of_a_network_that_was_made(name, architecture, reason) -> None:
+    refusals = list(candidate_models(find_language(name), architecture))
+    assert reason in main_refusal(refusals).reasons[0]
 
 
 def test_unknown_architectures_and_types() -> None:

@@ -15,7 +15,9 @@ from nerode.models.compiled import load_model
 from nerode.models.compiled.load import network_to_architecture
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
+from nerode.proofs.floats import certify
 from nerode.proofs.floats.certify import certify_floats, certify_module
+from nerode.proofs.floats.closure import LARGE_BATCH
 from nerode.proofs.floats.recheck import METHOD
 from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
@@ -105,6 +107,34 @@ def test_where_batches_round_differently_later_the_search_is_done_again():
     verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET)
     assert verdict.length == "all"
     assert verdict.certificate.evidence[METHOD]["batches"] == [1]
+
+
+class DependentOnManyWords(Register):
+    """Only batches as large as those of long lists differ from single words."""
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        wrong = (state["h"] == 1.25) & (len(x) > 100)
+        return scores, {"h": torch.where(wrong, after["h"] + 2.0**-7, after["h"])}
+
+
+class WrongAlone(DependentOnManyWords):
+    """Batches are correct; a single word is high for ever after two high writes."""
+
+    def step(self, x, state):
+        scores, after = super().step(x, state)
+        wrong = (state["h"] >= 1.25) & (len(x) == 1)
+        return torch.where(wrong, 1.0, scores), {"h": torch.where(wrong, 2.0, after["h"])}
+
+
+def test_where_large_batches_are_refused_single_words_are_searched(monkeypatch):
+    monkeypatch.setattr(certify, "_batches", lambda *_: [LARGE_BATCH])
+    module = DependentOnManyWords(overwrite=0.25, dtype=torch.bfloat16)
+    verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET)
+    assert verdict.length == "all"
+    assert verdict.certificate.evidence[METHOD]["batches"] == [1]
+    planted = certify_module(WrongAlone(overwrite=0.25, dtype=torch.bfloat16), LANGUAGE, empty=NOTHING_YET)
+    assert planted.refutation.at == planted.length + 1
 
 
 class SinglesNeverClose(Register):

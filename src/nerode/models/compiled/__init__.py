@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nerode.core import lazy_door
 
 if TYPE_CHECKING:
-    from nerode.models.compiled.attention_decoder import network_to_decoder
+    from nerode.models.compiled.attention_decoder import is_decoder, network_to_decoder
     from nerode.models.compiled.load import (
         Around,
         CarriedModel,

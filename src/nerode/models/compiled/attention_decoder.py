@@ -112,6 +112,20 @@ TARGETS: dict[str, tuple[str | None, str]] = {
 }
 """The recurrent layers of each target, if it is a hybrid, and its attention layers."""
 
+
+def is_decoder(network: Network, architecture: str | None = None) -> bool:
+    """Returns whether a network is written as a softmax decoder.
+
+    A network without layers, whose answer is settled by the letter, attends to nothing; as a decoder it has
+    one head that adds nothing.
+
+    Args:
+        network: what the compiler made.
+        architecture: that it is written into; None for its target.
+    """
+    return network.attends or (not network.layers and (architecture or network.target) in TARGETS)
+
+
 MARK = 1
 """The place of the stream that is 1 at the beginning mark and 0 at letters."""
 

@@ -21,7 +21,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
 from nerode.languages import Language
 from nerode.models.base import LayerBlock, Surroundings
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.compiled.attention_decoder import is_decoder, network_to_decoder
 from nerode.models.compiled.decoder import Head, make_head
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
@@ -78,17 +78,14 @@ def network_to_architecture(
         NotCompilable: with the reason, if it cannot carry the network.
         InputError: for a type that is too narrow for the weights.
     """
-    if network.attends:
+    if is_decoder(network, architecture):
         return network_to_decoder(network, architecture, dtype=dtype)
     writer = writer_of(architecture)
     name = find_member(architecture).name
     if network.width > _WIDEST:
         raise NotCompilable(name, [f"{network.width} coordinates are too many for dense layers"])
     if writer is None:
-        reason = "nothing writes compiled weights into this architecture"
-        if not network.layers:
-            reason = "the letter alone decides; a decoder that attends to nothing is not written"
-        raise NotCompilable(name, [reason])
+        raise NotCompilable(name, ["nothing writes compiled weights into this architecture"])
     plan = plan_stream(network, name, sources=writer.sources, delays=writer.delays)
     if writer.alone:
         return _assemble_cell(plan, writer, dtype)
@@ -270,9 +267,12 @@ class CarriedModel:
 
 
 def main_refusal(refusals: Sequence[NotCompilable]) -> NotCompilable:
-    """Returns the refusal that says most: a theorem's, or that of the first network, or the only one."""
+    """Returns the refusal that says most: a theorem's, or a carrier's, or the compiler's, or the only one."""
     possible = [refusal for refusal in refusals if refusal.impossible]
-    return (possible or [*refusals[1:], *refusals])[0]
+    # The first refusal of an architecture with a whole model is about that.
+    networks = refusals[1:] if has_whole_model(refusals[0].target) else refusals
+    carried = [refusal for refusal in networks if not refusal.tried]
+    return (possible or carried or networks or refusals)[0]
 
 
 def candidate_models(
@@ -328,12 +328,29 @@ def candidate_models(
             seen.append(network)
             model = network_to_architecture(network, architecture, dtype=dtype)
         except NotCompilable as refusal:
-            yield refusal
+            yield _shortened(refusal, architecture)
             continue
         except BudgetExceeded as stop:
             yield NotCompilable(architecture, [str(stop)])
             continue
         yield _tried(CarriedModel(model=model, surroundings="zoo", network=network), language)
+
+
+def _shortened(refusal: NotCompilable, architecture: str) -> NotCompilable:
+    """A refusal of the compiler without the constructions that are for other languages."""
+    if refusal.impossible or not refusal.tried:
+        return refusal
+    names: dict[str, list[str]] = {}
+    for name, reason in refusal.tried.items():
+        names.setdefault(reason, []).append(name)
+    reasons = [f"{reason} ({', '.join(found)})" for reason, found in names.items()]
+    if not remembers(architecture):
+        reasons[-1] += (
+            f". The layer of {architecture} shows its state after the letter only; take an architecture with "
+            "a short convolution, such as mamba-signed or deltanet-signed, or write the network alone with "
+            "--to CLASS"
+        )
+    return NotCompilable(refusal.target, reasons, tried=refusal.tried)
 
 
 def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompilable:
@@ -344,8 +361,23 @@ def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompila
     if error is None:
         return found
     dtype = dtype_of(found.model)
-    reason = f"its roundings in {dtype} give a wrong answer after {plural(error, 'letter')}; use a wider type"
-    return NotCompilable(found.model.config.layers[0].name, [reason])
+    name = found.model.config.layers[0].name
+    reason = f"its roundings in {dtype} give a wrong answer after {plural(error, 'letter')}"
+    return NotCompilable(name, [reason + _in_float64(found, language, name)])
+
+
+def _in_float64(found: CarriedModel, language: Language, architecture: str) -> str:
+    """The end of a sentence: whether the widest type would do on the same words."""
+    if dtype_of(found.model) == "float64" or found.network is None:
+        return "; no type here is wide enough" if found.network is not None else "; use a wider type"
+    try:
+        wide = network_to_architecture(found.network, architecture, dtype=torch.float64)
+    except (NotCompilable, InputError):
+        return ""
+    error = first_error(wide, language)
+    if error is None:
+        return "; float64 gives none on these words: use --dtype float64"
+    return f", in float64 after {error:,}; no type here is wide enough"
 
 
 def _ways(architecture: str, dtype: torch.dtype, options: Options) -> list[Options]:

@@ -152,8 +152,9 @@ def _confirm(
     elif found.length not in (-1, 0):
         batches = [LARGE_BATCH] if differs else _batches(runner, found, budget)
         sealed = _seal(runner, language, found, batches, network, budget)
-        if isinstance(sealed, Failure) and batches != [LARGE_BATCH]:
-            found, sealed = _confirm_apart(runner, language, found, network, budget)
+        if isinstance(sealed, Failure):
+            refused = batches == [LARGE_BATCH]
+            found, sealed = _confirm_apart(runner, language, found, network, budget, refused=refused)
     if isinstance(sealed, Certificate):
         certificate = sealed
     elif sealed is not None and found.refutation is None:
@@ -182,14 +183,23 @@ def _refutes_alone(runner: Runner, language: Language, found: Exploration) -> bo
 
 
 def _confirm_apart(
-    runner: Runner, language: Language, found: Exploration, network: str | None, budget: Budget
+    runner: Runner,
+    language: Language,
+    found: Exploration,
+    network: str | None,
+    budget: Budget,
+    *,
+    refused: bool = False,
 ) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
     """Certify batch size 1 where batching changes the bits; fall back to batches alone.
 
-    Single words are slow; batches alone are proved only if they close and single words do not in the time.
+    Single words are slow; batches alone are proved only if they close and single words do not in the time,
+    and not if their replay has been refused.
     """
     alone = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
-    if alone.length != "all" and alone.refutation is None and _reach(found) > _reach(alone):
+    if alone.length == "all" or alone.refutation is not None:
+        refused = True
+    if not refused and _reach(found) > _reach(alone):
         together = _seal(runner, language, found, [LARGE_BATCH], network, budget)
         if isinstance(together, Certificate):
             return found, together

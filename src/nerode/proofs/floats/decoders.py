@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
@@ -123,25 +124,19 @@ def run_decoder(
     model: Model, language: Language, *, words: int = _WORDS, length: int = _LENGTH
 ) -> Refutation | Claim:
     """Returns a word on which a decoder fails, or the claim that it agreed with the language on some."""
-    alphabet = language.alphabet
     rng = np.random.default_rng(0)
-    for number in range(words):
-        word, legal = _random_word(language, rng, length, stays=number % 2 == 0)
-        letters = torch.tensor([word])
-        state, stepped = model.initial_state(1), []
-        for position in letters.unbind(1):
-            score, state = model.step(position, state)
-            stepped.append(score)
-        for scores in (model(letters)[0][0], torch.cat(stepped)):
-            for place, (row, expected) in enumerate(zip(scores > 0.5, legal, strict=True), start=1):
-                if row.tolist() != expected:
-                    names = (*alphabet, "$")
-                    return Refutation(
-                        word=tuple(alphabet.decode(word[:place])),
-                        at=place,
-                        expected=tuple(n for n, yes in zip(names, expected, strict=True) if yes),
-                        got=tuple(n for n, yes in zip(names, row.tolist(), strict=True) if yes),
-                    )
+    chosen = [_random_word(language, rng, length, stays=number % 2 == 0) for number in range(words)]
+    letters = torch.tensor([word for word, _ in chosen])
+    expected = torch.tensor([legal for _, legal in chosen])
+    state, stepped = model.initial_state(words), []
+    for position in letters.unbind(1):
+        score, state = model.step(position, state)
+        stepped.append(score)
+    for scores in (model(letters)[0], torch.stack(stepped, dim=1)):
+        wrong = ((scores > 0.5) != expected).any(-1).nonzero()
+        if len(wrong):
+            word, place = wrong[0].tolist()
+            return _refutation(language, letters[word], place, expected[word], scores[word] > 0.5)
     return Claim(
         scope=TESTED,
         method=AGREEMENT,
@@ -153,6 +148,17 @@ def run_decoder(
         ),
         dtype=dtype_of(model),
         length=length,
+    )
+
+
+def _refutation(language: Language, word: Tensor, place: int, expected: Tensor, got: Tensor) -> Refutation:
+    """The wrong answer at a place of a word, with the letters up to it."""
+    names = (*language.alphabet, "$")
+    return Refutation(
+        word=tuple(language.alphabet.decode(word[: place + 1].tolist())),
+        at=place + 1,
+        expected=tuple(n for n, yes in zip(names, expected[place].tolist(), strict=True) if yes),
+        got=tuple(n for n, yes in zip(names, got[place].tolist(), strict=True) if yes),
     )
 
 

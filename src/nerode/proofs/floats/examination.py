@@ -39,10 +39,10 @@ from nerode.kernel import (
     certificate_to_json,
 )
 from nerode.languages import Language
-from nerode.models.compiled import load_model
+from nerode.models.compiled import is_decoder, load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
-from nerode.proofs.floats.decoders import examine_decoder
+from nerode.proofs.floats.decoders import MODEL_FOLDER, examine_decoder
 from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
 from nerode.proofs.floats.listing import describe_arithmetic
 from nerode.proofs.floats.recheck import METHOD, recheck
@@ -105,7 +105,7 @@ def examine(
         budget: limits the joint states (`elements`) and the time.
     """
     budget = started(budget)
-    if network.attends:
+    if _has_decoder(network, folder):
         return _examine_decoder(folder, network, language, dtype, None, budget)
     task = next((c.task for c in known if c.dtype == dtype), None)
     try:
@@ -159,7 +159,7 @@ def recheck_stored(
         certificate = certificate_from_json(content)
     except (InputError, ValueError, RecursionError) as error:
         raise FormatError(f"is not a certificate: {error}", path=path) from None
-    if network.attends:
+    if _has_decoder(network, folder):
         return _examine_decoder(folder, network, language, dtype, certificate, budget)
     module = load_model(network, dtype=getattr(torch, dtype)).eval()
     failure = recheck(
@@ -182,6 +182,13 @@ def recheck_stored(
         horizon=None,
         details=details,
         certificate=None if failure else certificate,
+    )
+
+
+def _has_decoder(network: Network, folder: Path | None) -> bool:
+    """Whether the softmax decoder is examined; of a network without layers only where it was written."""
+    return network.attends or (
+        folder is not None and (folder / MODEL_FOLDER).is_dir() and is_decoder(network)
     )
 
 
@@ -263,10 +270,7 @@ def _failure(refutation: Refutation, dtype: str) -> Failure:
 
 
 def _loop_failure(horizon: Horizon, language: Language, dtype: str) -> Failure:
-    assert horizon.error is not None
-    assert horizon.repetitions is not None
-    shown = horizon.word.show(language.alphabet, horizon.repetitions)
-    return _failure(horizon.error.refutation((shown,)), dtype)
+    return _failure(horizon.refutation(language.alphabet), dtype)
 
 
 def _compare(runner: Runner, task: str, budget: Budget) -> tuple[list[Claim], str]:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nerode.core import Budget, BudgetExceeded, started
-from nerode.kernel import RECOGNISE, VALID_PREFIXES
-from nerode.languages import Language, Word
+from nerode.core import Budget, BudgetExceeded, InputError, started
+from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.languages import Alphabet, Language, Word
 from nerode.proofs.floats.prediction import CHUNK, FirstError, LoopWord, predict_repetitions, read_word
 from nerode.proofs.floats.runner import (
     Answers,
@@ -53,6 +53,12 @@ class Horizon:
     error: FirstError | None
     tested: int
     steps: bool
+
+    def refutation(self, alphabet: Alphabet) -> Refutation:
+        """Returns the word on which the module was seen to fail, as it is written with repetitions."""
+        if self.error is None or self.repetitions is None:
+            raise InputError("no word of this loop was seen to fail")
+        return self.error.refutation((self.word.show(alphabet, self.repetitions),))
 
 
 def measure_horizon(
@@ -178,7 +184,13 @@ class LoopReport:
 
 
 def search_loops(
-    runner: Runner, language: Language, *, task: str, longest: int, budget: Budget | None = None
+    runner: Runner,
+    language: Language,
+    *,
+    task: str,
+    longest: int,
+    predict: bool = True,
+    budget: Budget | None = None,
 ) -> LoopReport:
     """Returns the loop on which a module fails soonest, or how far all loops were read without an error.
 
@@ -187,14 +199,16 @@ def search_loops(
         language: what it should do.
         task: the task; for VALID_PREFIXES only loops along words of the language are read.
         longest: the length that no word that is read exceeds.
+        predict: whether to predict at which length a loop fails before it is read.
         budget: limits the time; when it is up, what is known by then is returned.
     """
     budget = started(budget)
     if language.regular:
-        return _Sweep(runner, language, task, longest, budget).run()
+        return _Sweep(runner, language, task, longest, predict, budget).run()
     words = list(itertools.islice(_counting_words(language, task), MOST_LOOPS))
     found = [
-        measure_horizon(runner, language, word, task=task, longest=longest, budget=budget) for word in words
+        measure_horizon(runner, language, word, task=task, longest=longest, predict=predict, budget=budget)
+        for word in words
     ]
     tested = min((h.word.length(h.tested) for h in found), default=0)
     unseen = [(h.word.length(h.predicted), h) for h in found if h.predicted is not None and h.error is None]
@@ -224,11 +238,14 @@ def _is_valid(language: Language, word: Word) -> bool:
 class _Sweep:
     """All loops of one or two letters at once, a row of the batch for each."""
 
-    def __init__(self, runner: Runner, language: Language, task: str, longest: int, budget: Budget) -> None:
+    def __init__(
+        self, runner: Runner, language: Language, task: str, longest: int, predict: bool, budget: Budget
+    ) -> None:
         self.runner = runner
         self.language = language
         self.task = task
         self.longest = longest
+        self.predict = predict
         self.budget = budget
         self.known = Configurations(language)
         self.letters = len(language.alphabet)
@@ -252,7 +269,13 @@ class _Sweep:
             pass
         found = [
             measure_horizon(
-                self.runner, self.language, word, task=self.task, longest=self.longest, budget=self.budget
+                self.runner,
+                self.language,
+                word,
+                task=self.task,
+                longest=self.longest,
+                predict=self.predict,
+                budget=self.budget,
             )
             for word in failing[:3]
         ]
@@ -288,14 +311,16 @@ class _Sweep:
     def _start(self) -> tuple[State, Numbers]:
         """The states after the words before the loops, and the configurations there."""
         start = self.runner.start()
-        rows, numbers = [], []
+        after: dict[Word, tuple[State, int]] = {(): (start, 0)}
         for word, _ in self.loops:
-            state, number = start, 0
-            for letter in word:
-                _, state = self.runner.step(np.array([letter]), state)
-                number = self.known.after(number, letter)
-            rows.append(to_rows(state, 1)[0])
-            numbers.append(number)
+            # Words get longer by one letter at a time, so that the state before the last one is known.
+            for end in range(1, len(word) + 1):
+                if word[:end] not in after:
+                    state, number = after[word[: end - 1]]
+                    _, state = self.runner.step(np.array([word[end - 1]]), state)
+                    after[word[:end]] = state, self.known.after(number, word[end - 1])
+        rows = [to_rows(after[word][0], 1)[0] for word, _ in self.loops]
+        numbers = [after[word][1] for word, _ in self.loops]
         return from_rows(np.stack(rows), layout_of(start)), np.array(numbers, dtype=np.int64)
 
     def _repeat(

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -28,12 +28,14 @@ from nerode.core import (
     InputError,
     NotCompilable,
     charge,
+    plural,
     read_json,
     write_atomically,
 )
 from nerode.kernel import (
     LANGUAGE_TASKS,
     PREDICT,
+    VALID_PREFIXES,
     Certificate,
     Failure,
     Refutation,
@@ -42,14 +44,15 @@ from nerode.kernel import (
 )
 from nerode.languages import Language, Legal
 from nerode.models import DecoderStream, LayerBlock, Model, State, dtype_of, read_model, save_model
-from nerode.models.compiled import Around, CarriedModel, candidate_models, main_refusal
+from nerode.models.compiled import Around, CarriedModel, candidate_models, is_decoder, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.decoders import MODEL_FOLDER, certify_decoder
 from nerode.proofs.floats.examination import MAX_BYTES, certificate_path
+from nerode.proofs.floats.horizons import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.recheck import recheck
-from nerode.proofs.floats.runner import above_half, as_legal
+from nerode.proofs.floats.runner import above_half, as_legal, make_runner
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
 
@@ -91,6 +94,11 @@ class RealModel:
         """The length up to which it is proved in the type of its weights."""
         proved = [c.length for c in self.model.claims if c.is_proof and c.dtype == dtype_of(self.model)]
         return max((float("inf") if n == "all" else float(n) for n in proved), default=0.0)
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """For comparisons: a model that is not known to fail, that is proved farther, that fails later."""
+        return self.wrong is None, self.reach, self.wrong or 0
 
 
 def load_architecture(
@@ -178,7 +186,7 @@ def make_architecture(
             continue
         with one_thread():
             found = _examine(candidate, language, seconds, longest, others)
-        if best is None or (found.wrong is None, found.reach) > (best.wrong is None, best.reach):
+        if best is None or found.rank > best.rank:
             best = found
         # Of the zoo's ways the first that is not wrong is taken; a published model has to be proved.
         done = candidate.surroundings == "zoo" or not seconds or best.reach == float("inf")
@@ -221,7 +229,7 @@ def _examine(
     exact = certified(network, language, rest(budget, 0.3))
     tasks = [] if isinstance(exact, Refutation) else [c.task for c in exact if c.task in LANGUAGE_TASKS]
     task = tasks[0] if tasks else None
-    if network.attends:
+    if is_decoder(network):
         model.claims = _read_long_words(model, language, task == PREDICT, longest, rest(budget, 0.4))
         lemmas = certify_decoder(model, network, language, budget=rest(budget))
         if isinstance(lemmas, Certificate):
@@ -250,10 +258,32 @@ def _prove_and_read(
     """Looks for a proof, then reads long words in a share of the seconds that are left."""
     model = found.model
     proved = _prove(found, model, language, task, rest(budget, 0.7))
-    if proved.wrong is None:
-        tested = _read_long_words(model, language, task == PREDICT, longest, rest(budget, share))
+    tested: tuple[ModelClaim, ...] = ()
+    if proved.wrong is None and proved.reach != float("inf"):
+        tested = _read_loops(model, language, task or VALID_PREFIXES, longest, rest(budget, 0.5))
         model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
+    if proved.wrong is None:
+        read = _read_long_words(model, language, task == PREDICT, longest, rest(budget, share))
+        model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested, *read)
     return proved
+
+
+def _read_loops(
+    model: Model, language: Language, task: str, longest: int, budget: Budget
+) -> tuple[ModelClaim, ...]:
+    """The length to which words that repeat letters were read, or the first wrong answer on one of them.
+
+    Random words of a language that counts are short or soon wrong; its long words are loops.
+    """
+    dtype = dtype_of(model)
+    runner = make_runner(model, language, dtype=dtype, decode=above_half)
+    report = search_loops(runner, language, task=task, longest=longest, predict=False, budget=budget)
+    if report.horizon is not None:
+        return (refuted(report.horizon.refutation(language.alphabet), dtype),)
+    if not report.tested:
+        return ()
+    says = f"{plural(report.loops, 'loop')} were read to this length, every answer correct. It is no proof."
+    return (ModelClaim(scope=TESTED, says=says, dtype=dtype, length=report.tested),)
 
 
 def _prove(found: RealModel, model: Model, language: Language, task: str | None, budget: Budget) -> RealModel:
@@ -333,13 +363,18 @@ def _lawful_word(language: Language, length: int) -> list[int]:
     A letter after which nothing may follow is taken only if there is no other.
     """
     random = np.random.default_rng(0)
+    legal = functools.cache(language.legal)
+
+    @functools.cache
+    def choices(configuration: Hashable) -> list[tuple[int, Hashable]]:
+        after = [(a, language.advance(configuration, a)) for a in sorted(legal(configuration).symbols)]
+        return [(a, target) for a, target in after if legal(target).symbols] or after
+
     word: list[int] = []
     configuration = language.initial()
-    while len(word) < length and (choices := sorted(language.legal(configuration).symbols)):
-        after = {letter: language.advance(configuration, letter) for letter in choices}
-        choices = [letter for letter in choices if language.legal(after[letter]).symbols] or choices
-        word.append(choices[int(random.integers(len(choices)))])
-        configuration = after[word[-1]]
+    while len(word) < length and (found := choices(configuration)):
+        letter, configuration = found[int(random.integers(len(found)))]
+        word.append(letter)
     return word
 
 
