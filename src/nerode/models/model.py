@@ -24,6 +24,7 @@ from nerode.models.base import (
     require_state,
 )
 from nerode.models.kernels.linear import Linear
+from nerode.models.native.threads import fixed_bits, num_threads
 from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim
 
@@ -439,6 +440,6 @@ def build_model(config: ModelConfig, *, seed: int | None = None) -> Model:
     """
     if seed is None:
         return Model(config)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), fixed_bits(num_threads()):
         torch.manual_seed(seed)
         return Model(config)

@@ -276,7 +276,7 @@ class RunSpec:
         test_sequences: sequences of each length.
         test_threshold: accuracy from which a length counts as mastered.
         dtype: type of the weights.
-        threads: threads of torch.
+        threads: threads of a step; its bits do not depend on them.
     """
 
     steps: int = 1000

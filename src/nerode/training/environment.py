@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from nerode.models.native.threads import num_threads
+
 
 def describe_environment() -> dict[str, Any]:
     """Returns all that may change the last bits of a run, but is not in its spec."""
@@ -26,7 +28,7 @@ def describe_environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": _processor(),
         "vector_instructions": torch.backends.cpu.get_cpu_capability(),
-        "threads": torch.get_num_threads(),
+        "threads": num_threads(),
     }
 
 

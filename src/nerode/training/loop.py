@@ -20,8 +20,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -33,6 +33,7 @@ from torch import Tensor, nn
 
 from nerode.core import FormatError, InputError, from_mapping, stream, to_mapping, write_atomically
 from nerode.models import TORCH_DTYPES, Model
+from nerode.models.native.threads import fixed_bits, num_threads
 from nerode.records import (
     AxisScore,
     Divergence,
@@ -47,6 +48,7 @@ from nerode.records import (
     nest_settings,
 )
 from nerode.tasks import Batch, FormalLanguageTask, Task, build_task
+from nerode.training.batch_parts import BatchPass
 from nerode.training.environment import describe_environment, keep_freed_memory
 from nerode.training.evaluation import (
     curriculum_batches,
@@ -351,7 +353,7 @@ def _train(
     on_progress: OnProgress | None = None,
 ) -> tuple[RunRecord, nn.Module]:
     """One run."""
-    with torch_threads(spec.run.threads), torch.random.fork_rng(devices=[]):
+    with fixed_bits(spec.run.threads), torch.random.fork_rng(devices=[]):
         trainer = Trainer(spec, build=build, on_progress=on_progress)
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
@@ -426,6 +428,10 @@ class Trainer:
 
     def step(self) -> None:
         """Makes one update, and validates when it is time to."""
+        with fixed_bits(num_threads()):
+            self._step()
+
+    def _step(self) -> None:
         before = time.process_time()
         progress = self.progress
         batch = self.data.batch(progress.step, progress.longest)
@@ -453,13 +459,13 @@ class Trainer:
             about = {"seed": self.spec.run.seed, "step": self.progress.step}
             batch = add_holds(batch, self.task, aids, **about)
             state = first_state(self.model, batch, self.task, aids, **about)
-        scores, _ = run(self.model, batch.inputs, state)
-        loss: Tensor = self.task.loss(scores, batch)
+        whole = BatchPass(self.model, batch.inputs, state)
+        loss: Tensor = self.task.loss(whole.scores, batch)
         value = loss.item()
         if not math.isfinite(value):
             self.progress.divergence = Divergence(step=self.progress.step, what="loss")
             return value
-        loss.backward()  # type: ignore[no-untyped-call]
+        whole.backward(loss, self.weights)
         norm = nn.utils.clip_grad_norm_(self.weights, spec.clip or math.inf)
         if not torch.isfinite(norm):
             self.progress.divergence = Divergence(step=self.progress.step, what="gradient")
@@ -574,14 +580,3 @@ class Trainer:
 
 def _draw(seed: int, *purpose: str | int) -> int:
     return int(stream(seed, *purpose).integers(2**63))
-
-
-@contextmanager
-def torch_threads(wanted: int) -> Iterator[None]:
-    """Has torch use so many threads for a while."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(wanted)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

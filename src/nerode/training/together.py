@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models import Ensemble, Model
+from nerode.models.native.threads import fixed_bits
 from nerode.records import Divergence, NotFinite, RunRecord, TrainSpec
 from nerode.tasks import build_task
 from nerode.training.evaluation import run
-from nerode.training.loop import OnProgress, ProgressEvent, Trainer, torch_threads
+from nerode.training.loop import OnProgress, ProgressEvent, Trainer
 from nerode.training.model_building import spec_model_config
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
 from nerode.training.runs import progress_of
@@ -63,7 +64,7 @@ def train_together(
             sample, aids, dropout, a model of the user's own.
     """
     _require_alike(specs)
-    with torch_threads(specs[0].run.threads), torch.random.fork_rng(devices=[]):
+    with fixed_bits(specs[0].run.threads), torch.random.fork_rng(devices=[]):
         callbacks = on_progress or [None] * len(specs)
         trainers = [
             Trainer(spec, on_progress=callback) for spec, callback in zip(specs, callbacks, strict=True)

@@ -66,6 +66,7 @@ def gru_reading_plainly(
 FAST: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, cells.elman, activation="tanh"),
     "elman-relu": functools.partial(single, cells.elman, activation="relu"),
+    "elman-none": functools.partial(single, cells.elman, activation="none"),
     "gru": functools.partial(single, cells.gru),
     "gru-reset-first": functools.partial(single, cells.gru_reset_first),
     "lstm": paired,
@@ -75,6 +76,7 @@ FAST: dict[str, Kernel] = {
 PLAIN: dict[str, Kernel] = {
     "elman-tanh": functools.partial(single, elman_reference, activation="tanh"),
     "elman-relu": functools.partial(single, elman_reference, activation="relu"),
+    "elman-none": functools.partial(single, elman_reference, activation="none"),
     "gru": functools.partial(single, gru_reference),
     "gru-reset-first": functools.partial(single, gru_reset_first_reference),
     "lstm": lstm_reference,
@@ -84,6 +86,7 @@ PLAIN: dict[str, Kernel] = {
 GATES = {
     "elman-tanh": 1,
     "elman-relu": 1,
+    "elman-none": 1,
     "gru": 3,
     "gru-reset-first": 3,
     "lstm": 4,
@@ -179,7 +182,7 @@ def test_saturated_gates_are_exact_and_nan_stays_nan() -> None:
     x = torch.tensor([[[500.0, -500.0, 0.0, 1e-30, torch.nan]]])
     assert torch.equal(cells.elman(x, torch.zeros(5, 5))[0, 0, :3], torch.tensor([1.0, -1.0, 0.0]))
     torch.testing.assert_close(cells.elman(x, torch.zeros(5, 5))[0, 0, 3], torch.tensor(1e-30))
-    for activation in ("tanh", "relu"):
+    for activation in ("tanh", "relu", "none"):
         assert torch.isnan(cells.elman(x, torch.zeros(5, 5), None, activation)[0, 0, 4])
     shut = torch.full((1, 1, 4), -500.0)
     states, memory = cells.lstm(shut, torch.zeros(4, 1), (torch.ones(1, 1), torch.ones(1, 1)))

@@ -99,6 +99,13 @@ def test_powers_of_fourth_roots_of_unity_are_exact() -> None:
         assert torch.equal(powers[0, :, k], roots[0][torch.arange(4) * k % 4])
 
 
+@pytest.fixture(params=["kernel", "plain"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "plain":
+        monkeypatch.setattr(module, "runs_natively", lambda *_: False)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     "time", [1, 2, 17, LONG - 1, LONG, LONG + 1, LONG + DENSE_CHUNK, LONG + DENSE_CHUNK + 3]
 )
@@ -115,6 +122,7 @@ def test_states_are_sums_of_powers(time: int) -> None:
 
 def test_both_ways_are_taken_and_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
+    monkeypatch.setattr(module, "runs_natively", lambda *_: False)
     for name in ("_loop", "_in_chunks"):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, n=name, f=original: (taken.append(n), f(*a))[1])
@@ -129,6 +137,7 @@ def test_both_ways_are_taken_and_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(in_chunks, looped[:2], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 def test_whole_numbers_stay_exact_in_every_order() -> None:
     matrix = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     inputs = torch.randint(-5, 6, (1, LONG + 9, 3)).float()
@@ -139,6 +148,7 @@ def test_whole_numbers_stay_exact_in_every_order() -> None:
         assert torch.equal(states[:, t], state)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_a_power_that_overflows_does_not_reach_a_state_that_it_does_not_move(dtype: torch.dtype) -> None:
     growth = torch.finfo(dtype).max ** (1 / (DENSE_CHUNK - 1))

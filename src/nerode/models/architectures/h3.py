@@ -35,6 +35,7 @@ from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
 from nerode.models.registers import Channel, ChannelWriter, set_diagonal, set_pair
+from nerode.models.shared_terms import shared
 from nerode.models.weight_writer import BlockPlan
 
 
@@ -132,7 +133,7 @@ class H3(SequenceLayer):
         state = state or self.initial_state(len(x))
         keys = widened(self.k(x))
         seen = torch.cat([state["window"], keys], dim=1)
-        joined = self._join(finite_convolution(seen, self._shift_kernel()), keys, x)
+        joined = self._join(finite_convolution(seen, shared(H3._shift_kernel, self)), keys, x)
         # Every pair of features of a head is a sequence of its own to the diagonal model.
         apart = joined.permute(0, 2, 3, 1, 4)
         y, h = self.ssm.discrete().run(apart.flatten(0, 2), state["h"].flatten(0, 2))

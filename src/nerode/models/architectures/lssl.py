@@ -33,6 +33,7 @@ from nerode.models.parts.state_space import (
     require_steps,
 )
 from nerode.models.parts.time_invariant import dense_system
+from nerode.models.shared_terms import shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ class Lssl(SequenceLayer):
         """Returns the outputs and the last h."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        y, h = dense_system(widened(x), *self._discrete(), widened(self.C), start)
+        y, h = dense_system(widened(x), *shared(Lssl._discrete, self), widened(self.C), start)
         return self._finish(y, x), {"h": h}
 
     def transition(

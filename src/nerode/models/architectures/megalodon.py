@@ -39,6 +39,7 @@ from nerode.models.parts.attention import attend, attend_step
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiscreteSystem
+from nerode.models.shared_terms import shared
 
 
 class ComplexMovingAverage(nn.Module):
@@ -68,13 +69,17 @@ class ComplexMovingAverage(nn.Module):
 
     def discrete(self) -> DiscreteSystem:
         """Returns the recurrence, in float32 or float64."""
+        gate, write, read = shared(ComplexMovingAverage._in_steps, self)
+        return DiscreteSystem(gate=gate, write=write, read=read)
+
+    def _in_steps(self) -> tuple[Tensor, Tensor, Tensor]:
         alpha, delta = widened(self.alpha).sigmoid(), widened(self.delta).sigmoid()
         numbers = torch.arange(1, self.states + 1, dtype=alpha.dtype, device=alpha.device)
         angle = widened(self.theta).sigmoid()[:, None] * (numbers * (2 * math.pi / self.states))
         size = 1 - alpha * delta
         gate = torch.complex(size * angle.cos(), size * angle.sin())
         read = as_complex(self.gamma) * self.states**-0.5
-        return DiscreteSystem(gate=gate, write=alpha.to(gate.dtype), read=read)
+        return gate, alpha.to(gate.dtype), read
 
     def initial_state(self, batch: int) -> Tensor:
         """Returns h₀, complex, zero."""

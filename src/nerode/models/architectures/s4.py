@@ -44,6 +44,7 @@ from nerode.models.parts.state_space import (
 )
 from nerode.models.parts.time_invariant import dense_system
 from nerode.models.registers import Channel, ChannelWriter, set_pair
+from nerode.models.shared_terms import shared
 from nerode.models.weight_writer import BlockPlan
 
 
@@ -120,10 +121,7 @@ class S4(SequenceLayer):
         """Returns the outputs and the last h."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        system = self._discrete()
-        write = torch.view_as_real(system[-1]).flatten(1)
-        read = _as_row(as_complex(self.C))
-        y, h = dense_system(widened(x), _matrix(*system[:-1]), write, read[:, None], start)
+        y, h = dense_system(widened(x), *shared(S4._in_steps, self), start)
         return self._finish(y[..., 0], x), {"h": h}
 
     def transition(
@@ -132,6 +130,12 @@ class S4(SequenceLayer):
         """Returns the matrix of each feature, the same at each position."""
         matrix = _matrix(*self._discrete()[:-1])
         return DenseTransition(state="h", matrix=matrix.expand(*x.shape[:2], -1, -1, -1))
+
+    def _in_steps(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Matrix, write and read of a step, real."""
+        *matrix, write = self._discrete()
+        read = _as_row(as_complex(self.C))
+        return _matrix(*matrix), torch.view_as_real(write).flatten(1), read[:, None]
 
     def _discrete(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Gate, low, high and write of a step, each (inputs, half)."""

@@ -19,6 +19,7 @@ from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State,
 from nerode.models.kernels.linear import linear
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import dense_states
+from nerode.models.shared_terms import shared
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
@@ -104,7 +105,7 @@ class Ssm(SequenceLayer):
         """Returns the outputs and the last h."""
         require_features(self, x)
         start = (state or self.initial_state(len(x)))["h"]
-        h = dense_states(self.transition_matrix(), linear(x, self.B), start)
+        h = dense_states(shared(Ssm.transition_matrix, self), linear(x, self.B), start)
         return self._read(h), {"h": h[:, -1]}
 
     def transition(

@@ -32,12 +32,15 @@ from nerode.models.kernels.arguments import (
 )
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
+ACTIVATIONS = ("tanh", "relu", "none")
+"""The functions of an Elman cell, in the order of the kernel."""
+
 
 def elman(
     inputs: Float[Tensor, "*members batch time hidden"],
     weight: Float[Tensor, "*members hidden hidden"],
     initial: Float[Tensor, "*members batch hidden"] | None = None,
-    activation: Literal["tanh", "relu"] = "tanh",
+    activation: Literal["tanh", "relu", "none"] = "tanh",
 ) -> Float[Tensor, "*members batch time hidden"]:
     """Returns the states h_t = f(x_t + W h_{t-1}); the last one is where to go on.
 
@@ -52,13 +55,13 @@ def elman(
 
     Implements: [Elman1990]
     """
-    if activation not in ("tanh", "relu"):
-        raise UnknownName("activation", activation, ["tanh", "relu"])
+    if activation not in ACTIVATIONS:
+        raise UnknownName("activation", activation, list(ACTIVATIONS))
     start = _checked_start(inputs, weight, initial, gates=1)
     tensors = (inputs, weight, start)
     if not runs_natively(*tensors):
         return _plainly(partial(elman_reference, activation=activation), *tensors)[0]
-    return _natively(_Elman, tensors, activation == "relu")[0]
+    return _natively(_Elman, tensors, ACTIVATIONS.index(activation))[0]
 
 
 def gru(
@@ -194,7 +197,7 @@ def _plainly(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ..
 
 
 def _natively(
-    function: type[torch.autograd.Function], tensors: tuple[Tensor, ...], option: bool
+    function: type[torch.autograd.Function], tensors: tuple[Tensor, ...], option: int
 ) -> tuple[Tensor, ...]:
     single = tensors[0].ndim == 3
     result = apply(function, *as_members(tensors, single=single), option)
@@ -203,21 +206,21 @@ def _natively(
 
 
 class _Elman(MemberFunction):
-    """The states from inputs, weight, initial state, and whether the activation is relu."""
+    """The states from inputs, weight, initial state, and the number of the activation."""
 
     @staticmethod
     def forward(*arguments: Any) -> Tensor:
         """Returns the states."""
-        *given, relu = arguments
+        *given, activation = arguments
         inputs, weight, initial = (dense(tensor) for tensor in given)
         states = torch.empty_like(inputs)
-        call("elman_forward", inputs, weight, initial, states, *states.shape, int(relu))
+        call("elman_forward", inputs, weight, initial, states, *states.shape, activation)
         return states
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
-        _, weight, initial, ctx.relu = inputs
+        _, weight, initial, ctx.activation = inputs
         ctx.save_for_backward(weight, initial, output)
 
     @staticmethod
@@ -229,7 +232,7 @@ class _Elman(MemberFunction):
         call(
             "elman_backward",
             *(weight, states, dense(dstates), dinputs, dinitial),
-            *(*states.shape, int(ctx.relu)),
+            *(*states.shape, ctx.activation),
         )
         return dinputs, weight_gradients(dinputs, states, initial)[0], dinitial, None
 
@@ -391,12 +394,13 @@ class _Lstm(MemberFunction):
 
 
 def elman_reference(inputs: Tensor, weight: Tensor, initial: Tensor, activation: str) -> Tensor:
-    """Returns the states h_t = f(x_t + W h_{t-1}), f = tanh or relu."""
-    apply = torch.tanh if activation == "tanh" else torch.relu
+    """Returns the states h_t = f(x_t + W h_{t-1}), f = tanh, relu or none."""
+    functions = {"tanh": torch.tanh, "relu": torch.relu}
     state = initial
     states = []
     for x in inputs.unbind(dim=1):
-        state = apply(x + state @ weight.T)
+        total = x + state @ weight.T
+        state = functions[activation](total) if activation in functions else total
         states.append(state)
     return torch.stack(states, dim=1)
 

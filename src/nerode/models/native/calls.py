@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.models.native import library
+from nerode.models.native.threads import num_threads
 
 _REAL = (torch.float32, torch.float64)
 _COMPLEX = (torch.complex64, torch.complex128)
@@ -43,15 +44,15 @@ def apply(function: type[torch.autograd.Function], *arguments: Any) -> Any:
 def call(kernel: str, *arguments: Tensor | int | None) -> None:
     """Calls a kernel; tensors become pointers, integers 64-bit integers, None a null pointer.
 
-    The name of the first tensor's dtype completes the kernel's name, and torch's number of threads is the
-    last argument.
+    The name of the first tensor's dtype completes the kernel's name, and the number of threads is the last
+    argument.
     """
     found = library()
     first = arguments[0]
     if found is None or not isinstance(first, Tensor):
         raise RuntimeError("native kernels are called on tensors, after `runs_natively`")
     function = getattr(found, f"{kernel}_{str(first.dtype).removeprefix('torch.')}")
-    outcome = function(*(_pointer_or_integer(x) for x in arguments), ctypes.c_int64(torch.get_num_threads()))
+    outcome = function(*(_pointer_or_integer(x) for x in arguments), ctypes.c_int64(num_threads()))
     if outcome:
         raise MemoryError(f"no memory for the scratch space of {kernel}; use a smaller batch")
 

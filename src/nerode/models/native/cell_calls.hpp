@@ -8,13 +8,14 @@
 
 #define CELLS(NAME, T)                                                                                       \
   EXPORT int elman_forward_##NAME(const T* x, const T* weight, const T* initial, T* out, I members, I batch, \
-                                  I time, I hidden, I relu, I threads) {                                     \
-    return nerode::elman_forward<T>(x, weight, initial, out, members, batch, time, hidden, relu, threads);   \
+                                  I time, I hidden, I activation, I threads) {                               \
+    return nerode::elman_forward<T>(x, weight, initial, out, members, batch, time, hidden, activation,       \
+                                    threads);                                                                \
   }                                                                                                          \
   EXPORT int elman_backward_##NAME(const T* weight, const T* out, const T* dout, T* dx, T* dinitial,         \
-                                   I members, I batch, I time, I hidden, I relu, I threads) {                \
-    return nerode::elman_backward<T>(weight, out, dout, dx, dinitial, members, batch, time, hidden, relu,    \
-                                     threads);                                                               \
+                                   I members, I batch, I time, I hidden, I activation, I threads) {          \
+    return nerode::elman_backward<T>(weight, out, dout, dx, dinitial, members, batch, time, hidden,          \
+                                     activation, threads);                                                   \
   }                                                                                                          \
   EXPORT int gru_forward_##NAME(const T* x, const T* read, const T* read_bias, const T* weight,              \
                                 const T* bias, const T* initial, T* out, T* saved, I members, I batch,       \

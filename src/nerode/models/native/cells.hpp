@@ -7,10 +7,13 @@
 
 namespace nerode {
 
-// h_t = f(x_t + W h_{t-1}), f = tanh or relu.
+// The functions of an Elman cell, besides tanh.
+constexpr int64_t RELU = 1, NONE = 2;
+
+// h_t = f(x_t + W h_{t-1}), f = tanh, relu or none.
 template <class T>
 int elman_forward(const T* x, const T* weight, const T* initial, T* out, int64_t members, int64_t batch,
-                  int64_t time, int64_t hidden, int64_t relu, int64_t threads) {
+                  int64_t time, int64_t hidden, int64_t activation, int64_t threads) {
   const int64_t effort = cell_effort(members * batch, time, hidden, hidden);
   return run_members(members, batch, threads, effort, [=](int64_t member, int64_t first, int64_t rows) {
     const auto panels = forward_panels(weight + member * hidden * hidden, hidden, hidden);
@@ -23,9 +26,11 @@ int elman_forward(const T* x, const T* weight, const T* initial, T* out, int64_t
         const T* __restrict in = x + at;
         const T* __restrict sum = pre.data() + r * hidden;
         T* __restrict h = out + at;
-        if (relu) {
+        if (activation == RELU) {
           // Written so that NaN stays NaN, as in torch.
           for (int64_t j = 0; j < hidden; ++j) h[j] = in[j] + sum[j] <= 0 ? T(0) : in[j] + sum[j];
+        } else if (activation == NONE) {
+          for (int64_t j = 0; j < hidden; ++j) h[j] = in[j] + sum[j];
         } else {
           for (int64_t j = 0; j < hidden; ++j) h[j] = hyperbolic_tangent(in[j] + sum[j]);
         }
@@ -36,7 +41,7 @@ int elman_forward(const T* x, const T* weight, const T* initial, T* out, int64_t
 
 template <class T>
 int elman_backward(const T* weight, const T* out, const T* dout, T* dx, T* dinitial, int64_t members,
-                   int64_t batch, int64_t time, int64_t hidden, int64_t relu, int64_t threads) {
+                   int64_t batch, int64_t time, int64_t hidden, int64_t activation, int64_t threads) {
   const int64_t effort = cell_effort(members * batch, time, hidden, hidden);
   return run_members(members, batch, threads, effort, [=](int64_t member, int64_t first, int64_t rows) {
     const auto panels = backward_panels(weight + member * hidden * hidden, hidden, hidden);
@@ -49,8 +54,10 @@ int elman_backward(const T* weight, const T* out, const T* dout, T* dx, T* dinit
         const T* __restrict flow = carry + r * hidden;
         const T* __restrict given = dout + at;
         T* __restrict d = dx + at;
-        if (relu) {
+        if (activation == RELU) {
           for (int64_t j = 0; j < hidden; ++j) d[j] = h[j] <= 0 ? T(0) : given[j] + flow[j];
+        } else if (activation == NONE) {
+          for (int64_t j = 0; j < hidden; ++j) d[j] = given[j] + flow[j];
         } else {
           for (int64_t j = 0; j < hidden; ++j) d[j] = (given[j] + flow[j]) * (1 - h[j] * h[j]);
         }

@@ -21,6 +21,7 @@ from nerode.core import InputError
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import diagonal_system
+from nerode.models.shared_terms import shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,9 +266,13 @@ class DiagonalSsm(nn.Module):
 
     def discrete(self) -> DiscreteSystem:
         """Returns the system in steps, in float32 or float64."""
+        gate, write, read = shared(DiagonalSsm._in_steps, self)
+        return DiscreteSystem(gate=gate, write=write, read=read)
+
+    def _in_steps(self) -> tuple[Tensor, Tensor, Tensor]:
         rate = torch.complex(-widened(self.log_decay).exp(), widened(self.frequency))
         gate, factor = discretise(rate, widened(self.log_step).exp(), self.discretisation)
-        return DiscreteSystem(gate=gate, write=factor * as_complex(self.B), read=2 * as_complex(self.C))
+        return gate, factor * as_complex(self.B), 2 * as_complex(self.C)
 
 
 def require_even(states: int) -> None:

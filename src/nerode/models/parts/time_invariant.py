@@ -16,7 +16,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nerode.models.base import DenseTransition, SequenceLayer, State, require_features
+from nerode.models.kernels.cells import elman
 from nerode.models.kernels.scan import dense_scan, diagonal_scan
+from nerode.models.native.calls import runs_natively
+from nerode.models.shared_terms import shared
 
 CHUNK = 32
 """Positions in a chunk of a long sequence: of 16, 32, 64 and 128 the fastest or near it, at all lengths."""
@@ -43,10 +46,8 @@ def diagonal_system(
     """
     batch, time, _ = x.shape
     size = time if time <= WHOLE else CHUNK
-    powers = gate_powers(gate, size)
-    kernel = ((read * write)[..., None] * powers[..., :size]).sum(1).real
-    entering = _as_real_columns(write[..., None] * powers[..., :size].flip(-1)).transpose(1, 2)
-    chunks, inside = _cut(x, size), _toeplitz(kernel)
+    powers, inside, entering = shared(_diagonal_terms, gate, write, read, size)
+    chunks = _cut(x, size)
     rest = (time - 1) % size + 1
     tail = _as_complex_states(_last_chunks(chunks, batch)[..., :rest] @ entering[:, size - rest :], batch)[
         :, 0
@@ -59,9 +60,22 @@ def diagonal_system(
         later, _ = diagonal_scan(powers[..., size], gained, before[:, 0])
         before = torch.cat([before, later], dim=1)
     carried = torch.view_as_real(before).permute(2, 0, 1, 3, 4).flatten(3).flatten(1, 2)
-    leaving = _as_real_columns((read[..., None] * powers[..., 1:]).conj())
-    y = torch.cat([chunks, carried], dim=2) @ torch.cat([inside, leaving], dim=1)
+    y = torch.cat([chunks, carried], dim=2) @ shared(_with_state, inside, read, powers)
     return _join(y, batch, time), powers[..., rest] * before[:, -1] + tail
+
+
+def _diagonal_terms(gate: Tensor, write: Tensor, read: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The powers of the gate, what a chunk gives at each of its positions, and what it adds to the state."""
+    powers = gate_powers(gate, size)
+    kernel = ((read * write)[..., None] * powers[..., :size]).sum(1).real
+    entering = _as_real_columns(write[..., None] * powers[..., :size].flip(-1)).transpose(1, 2)
+    return powers, _toeplitz(kernel), entering
+
+
+def _with_state(inside: Tensor, read: Tensor, powers: Tensor) -> Tensor:
+    """What a chunk gives, and below it what the state before it gives."""
+    leaving = _as_real_columns((read[..., None] * powers[..., 1:]).conj())
+    return torch.cat([inside, leaving], dim=1)
 
 
 def dense_system(
@@ -80,29 +94,35 @@ def dense_system(
         read: C, how its state is read, once for each output.
         state: h_0.
     """
-    batch, time, channels = x.shape
+    batch, time, _ = x.shape
     outputs = read.shape[1]
     size = min(CHUNK, time)
-    squares = _repeated_squares(matrix, size)
-    reached = _krylov(squares, write[..., None], size)
-    seen = _krylov([s.transpose(1, 2) for s in squares], (read @ matrix).transpose(1, 2), size)
-    kernel = (read @ reached).flatten(0, 1)
-    entering = reached.flip(2).transpose(1, 2)
-    leaving = torch.unflatten(seen, 2, (size, outputs)).transpose(2, 3).flatten(2)
-    inside = torch.unflatten(_toeplitz(kernel), 0, (channels, outputs)).transpose(1, 2).flatten(2)
+    inside, entering, *squares = shared(_dense_terms, matrix, write, read, size)
     chunks = _cut(x, size)
     before = [state.transpose(0, 1)]
     gained = torch.unflatten(chunks @ entering, 1, (batch, -1)).unbind(2)
     for gain in gained[:-1]:
         before.append(_advance(squares, before[-1], size) + gain)
     carried = torch.stack(before, dim=2).flatten(1, 2)
-    y = torch.cat([chunks, carried], dim=2) @ torch.cat([inside, leaving], dim=1)
+    y = torch.cat([chunks, carried], dim=2) @ inside
     rest = (time - 1) % size + 1
     final = _advance(squares, before[-1], rest)
     final = final + _last_chunks(chunks, batch)[..., :rest] @ entering[:, size - rest :]
     y = torch.unflatten(torch.unflatten(y, 2, (outputs, size)), 1, (batch, -1))
     y = y.permute(1, 2, 4, 0, 3).flatten(1, 2)
     return y[:, :time], final.transpose(0, 1)
+
+
+def _dense_terms(matrix: Tensor, write: Tensor, read: Tensor, size: int) -> tuple[Tensor, ...]:
+    """What a chunk and the state before it give, what a chunk adds to the state, and powers of the matrix."""
+    channels, outputs, _ = read.shape
+    squares = _repeated_squares(matrix, size)
+    reached = _krylov(squares, write[..., None], size)
+    seen = _krylov([s.transpose(1, 2) for s in squares], (read @ matrix).transpose(1, 2), size)
+    kernel = (read @ reached).flatten(0, 1)
+    leaving = torch.unflatten(seen, 2, (size, outputs)).transpose(2, 3).flatten(2)
+    inside = torch.unflatten(_toeplitz(kernel), 0, (channels, outputs)).transpose(1, 2).flatten(2)
+    return torch.cat([inside, leaving], dim=1), reached.flip(2).transpose(1, 2), *squares
 
 
 def finite_convolution(
@@ -119,8 +139,13 @@ def finite_convolution(
     chunk = min(CHUNK, time)
     width = chunk + size - 1
     windows = pad(seen, (0, 0, 0, -time % chunk)).unfold(1, width, chunk).permute(2, 0, 1, 3).flatten(1, 2)
-    band = pad(kernel.flip(1), (chunk - 1, chunk - 1)).unfold(1, width, 1).flip(1).transpose(1, 2)
-    return _join(windows @ band, batch, time)
+    return _join(windows @ shared(_band, kernel, chunk), batch, time)
+
+
+def _band(kernel: Tensor, chunk: int) -> Tensor:
+    """What a window gives at each position of a chunk."""
+    width = chunk + kernel.shape[1] - 1
+    return pad(kernel.flip(1), (chunk - 1, chunk - 1)).unfold(1, width, 1).flip(1).transpose(1, 2)
 
 
 def gate_powers(
@@ -205,7 +230,9 @@ def dense_states(
     inputs: Float[Tensor, "batch time states"],
     initial: Float[Tensor, "batch states"],
 ) -> Float[Tensor, "batch time states"]:
-    """Returns h_1 … h_T: by a loop over the positions, or over those of all chunks at once."""
+    """Returns h_1 … h_T: by a loop over the positions, or, without a kernel, over those of all chunks."""
+    if runs_natively(matrix, inputs, initial):
+        return elman(inputs, matrix, initial, "none")
     if inputs.shape[1] < LONG or initial.numel() > FEW:
         return _loop(matrix, inputs, initial)
     return _in_chunks(matrix, inputs, initial)
