@@ -80,8 +80,10 @@ EXACT: tuple[tuple[str, str, int], ...] = (
 """Architecture, task and layers, where theory says yes."""
 
 AGAIN_SEEDS = (206, 207, 208, 209, 210)
-AGAIN: tuple[tuple[str, str, int], ...] = tuple((arch, "predict-contains-abbabaab", 1) for arch in CELLS)
-"""Studies of which no run was proved, made again with a changed method, on seeds that nobody had run."""
+AGAIN: tuple[tuple[str, str, int], ...] = tuple(
+    (arch, f"predict-contains-{word}", 1) for arch in CELLS for word in CONTAINED
+)
+"""Studies that were made again with a changed method, on seeds that nobody had run."""
 
 OLDER_SETTINGS: dict[tuple[str, str, int], dict[str, Any]] = {
     ("mlstm", "predict-set-reset", 1): {"heads": 8, "expansion": 2.0, "window": 4},
@@ -185,7 +187,8 @@ def main(arguments: Sequence[str] = ()) -> None:
             before = find(rows, "exact", (arch, task, layers), seed)
             if part == "plain" and before is None:
                 continue
-            rows.append({"part": part, **MAKERS[part](arch, task, layers, seed, before)})
+            row = {"part": part, **MAKERS[part](arch, task, layers, seed, before)}
+            rows = [*_lines(ROWS), row]  # read anew: another process may have written
             write_atomically(ROWS, "".join(json.dumps(row) + "\n" for row in rows))
             write_pages(rows)
             print(json.dumps(rows[-1]), flush=True)
@@ -236,7 +239,7 @@ def plan(part: str) -> list[tuple[Study, int]]:
     """The runs of a part; where theory says no, and for plain training, the first seed of all comes first."""
     if part == "no":
         return [(study, seed) for seed in SEEDS for study in UNABLE]
-    again = [(study, seed) for study in AGAIN for seed in AGAIN_SEEDS]
+    again = [(study, seed) for seed in AGAIN_SEEDS for study in AGAIN]
     if part == "exact":
         return [(study, seed) for study in EXACT for seed in SEEDS] + again
     # Words of training are others now where a study was made again.
@@ -263,7 +266,8 @@ def task_of(name: str) -> Task:
 def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
     task, three = task_of(name), (arch, name, layers) in THREE
     config = exact_config(arch, task, layers=layers, three=three)
-    found = train_exact(config, task, seed=seed, settings=ExactTraining(three=three))
+    settings = ExactTraining(three=three)
+    found = train_exact(config, task, seed=seed, settings=settings)
     last = found.looks[-1]
     return {
         "architecture": arch,
@@ -275,6 +279,7 @@ def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) 
         "states": last.states,
         "live": list(last.live),
         "attempts": last.attempt + 1,
+        "naming": last.attempt > 0 and settings.naming > 0,
         "named_words": sum(look.outcome == "refuted" for look in found.looks),
         "updates": _updates(found),
         "search_seconds": round(last.search_seconds, 2),
@@ -297,7 +302,8 @@ def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) 
     older = OLDER_SETTINGS.get((arch, name, layers), {})
     own = tuple(replace(layer, settings={**layer.settings, **older}) for layer in config.layers)
     config = replace(config, layers=own)
-    model = train_plain(config, task, seed=seed, updates=updates, valid=valid)
+    naming = before is not None and before.get("naming", False)
+    model = train_plain(config, task, seed=seed, updates=updates, valid=valid, naming=naming)
     language = getattr(task, "language", None)
     subject = LoadedNetwork(name=arch, model=model, task=task, language=language)
     end = settle(subject, budget=Budget(seconds=SETTLE_SECONDS)).settlement

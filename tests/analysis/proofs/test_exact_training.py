@@ -8,6 +8,8 @@ from nerode.analysis.proofs.exact_training import (
     BARE,
     ExactModel,
     ExactTraining,
+    _StateNamer,
+    _Training,
     _WordSource,
     exact_config,
     train_exact,
@@ -264,3 +266,25 @@ def test_layers_in_a_stack_may_have_other_settings():
     one, two = (exact_config("mamba-2", task, layers=layers).layers[0].settings for layers in (1, 2))
     assert "convolution" not in one
     assert two["convolution"] == 2
+
+
+def test_a_second_head_names_states_and_is_no_part_of_the_model():
+    goal, config = contains("abba"), config_of("gru", letters=2, outputs=3)
+    model = build_model(config, seed=0)
+    before, words = set(model.state_dict()), torch.randint(2, (4, 10))
+    namer = _StateNamer(model, goal)
+    scores, named = namer(words)
+    assert torch.equal(scores, model(words)[0])
+    assert named.shape == (4, 10, 5)
+    assert len(list(namer.parameters())) == 2
+    assert set(model.state_dict()) == before
+    assert not model.head._forward_pre_hooks
+
+
+def test_states_are_named_from_the_second_attempt_on():
+    task = build_task(TaskConfig(name="predict-tomita-6"))
+    config = config_of("mingru", letters=2, outputs=3)
+    training = _Training(config, task, 0, ExactTraining(steps=2, naming=0.5), None)
+    for number, weight in enumerate((0.0, 0.5, 0.5)):
+        training._attempt(number)
+        assert training.naming == weight

@@ -4,7 +4,9 @@ The loss is given the network that will be proved, from the first update on: its
 Every so many updates, if the words of training come out correctly, channels that need no memory lose it, the
 gates are folded into the plain layers, and the float states of the plain network are searched. A word that
 the search names joins the words of training. An attempt that finds no proof is followed by one from fresh
-weights, twice as long; the first is at all words, the later ones at prefixes of words of the language.
+weights, twice as long; the first is at all words, the later ones at prefixes of words of the language. In
+the later ones a second head names the state of the automaton, so that what an answer depends on is asked for
+when it happens, not when it shows; the head is then thrown away.
 
 Nothing is chosen by words longer than those of training; the search for float states decides.
 """
@@ -76,6 +78,7 @@ class ExactTraining:
         margin: scores are kept this far from 0.
         hinge: weight of that.
         cpu_seconds: of all attempts.
+        naming: weight of the second head, which names the state of the automaton from the second attempt on.
         three: whether gates have three values, so that flips stand beside resets; not every layer has them.
     """
 
@@ -90,6 +93,7 @@ class ExactTraining:
     margin: float = 0.5
     hinge: float = 0.1
     cpu_seconds: float = 150.0
+    naming: float = 1.0
     three: bool = False
 
     def __post_init__(self) -> None:
@@ -212,6 +216,7 @@ def train_plain(
     seed: int,
     updates: int,
     valid: bool = False,
+    naming: bool = False,
     settings: ExactTraining | None = None,
 ) -> Model:
     """Returns a network that was trained without exact gates, on the same words and at the same rate.
@@ -222,18 +227,21 @@ def train_plain(
         seed: of weights and words.
         updates: how many.
         valid: whether the words are prefixes of words of the language.
+        naming: whether a second head names the state of the automaton.
         settings: how to train; what is said of attempts and proofs does not count.
     """
     chosen = settings or ExactTraining()
     training = _Training(config, task, seed, chosen, None)
+    training.naming = chosen.naming if naming else 0.0
     words = _WordSource(training.goal, stray=0.0 if valid else chosen.stray, longest=chosen.longest)
     rng = stream(seed, "exact-gates", "plain")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**62)))
         model = build_model(config)
-    adam = torch.optim.Adam(model.parameters(), lr=chosen.rate)
+        namer = _StateNamer(model, training.goal)
+    adam = torch.optim.Adam([*model.parameters(), *namer.parameters()], lr=chosen.rate)
     for step in range(1, updates + 1):
-        training._update(model, (), adam, words, (), rng, step, updates)
+        training._update(model, (), namer, adam, words, (), rng, step, updates)
     return model.eval()
 
 
@@ -250,7 +258,7 @@ class _Training:
         self.forms = [kind.three_valued if settings.three else kind.exact_gates for kind in kinds]
         self.partial = isinstance(task, Prediction) and bool(self.goal.dead.any())
         self.patient = any(form is not None and form.patient for form in self.forms)
-        self.reach = _FIRST_REACH
+        self.reach, self.naming = _FIRST_REACH, 0.0
         self.looks: list[ExactLook] = []
         self.verdict: FloatVerdict | None = None
         self.begun = time.process_time()
@@ -286,12 +294,13 @@ class _Training:
                 assert self.given is not None
                 fresh.load_state_dict(self.given.state_dict())
             exact = ExactModel(fresh, self.forms)
+            namer = _StateNamer(exact.model, self.goal)
         exact.spread(words.draw(rng, settings.batch, settings.longest)[0])
-        adam = torch.optim.Adam(exact.model.parameters(), lr=settings.rate)
+        adam = torch.optim.Adam([*exact.model.parameters(), *namer.parameters()], lr=settings.rate)
         food: list[tuple[int, ...]] = []
-        self.reach = _FIRST_REACH
+        self.reach, self.naming = _FIRST_REACH, settings.naming if number else 0.0
         for step in range(1, steps + 1):
-            self._update(exact.model, exact.gates, adam, words, food, rng, step, steps)
+            self._update(exact.model, exact.gates, namer, adam, words, food, rng, step, steps)
             if step % settings.every == 0 or step == steps:
                 plain = self._look(exact, words, food, rng, number, step, everything=everything)
                 if self.verdict is not None and plain is not None:
@@ -308,6 +317,7 @@ class _Training:
         self,
         model: Model,
         exact: Sequence[ExactGates],
+        namer: _StateNamer,
         adam: torch.optim.Optimizer,
         words: _WordSource,
         food: Sequence[tuple[int, ...]],
@@ -320,10 +330,13 @@ class _Training:
         adam.param_groups[0]["lr"] = settings.rate * (1.0 if done < _WARM else cooled)
         length = int(rng.integers(1, self._reach(step) + 1))
         x, states = words.draw(rng, settings.batch, length, food[-_BEGINNINGS:])
-        scores = model(x)[0]
+        scores, named = namer(x)
         if self.patient and length == self.reach:
             self.reach += int(self._right(scores, states).all(1).mean() >= _LEARNED)
         loss = self._loss(scores, states)
+        if self.naming:
+            said = torch.from_numpy(states).flatten()
+            loss = loss + self.naming * nn.functional.cross_entropy(named.flatten(0, 1), said)
         for gates in exact:
             if gates.live.any():
                 near = torch.relu(settings.margin - gates.scores.abs())[..., gates.live]
@@ -439,6 +452,31 @@ class _Training:
         if last.outcome == "refuted":
             return f"the search names a failing word of {plural(len(last.word), 'letter')}; train longer"
         return f"its float states are still open after {last.states:,}; allow more, or fewer channels"
+
+
+class _StateNamer(nn.Module):
+    """A second head, which names the state of the automaton; it is no part of the model.
+
+    Args:
+        model: what its own head reads is read.
+        goal: the automaton.
+    """
+
+    def __init__(self, model: Model, goal: Goal) -> None:
+        super().__init__()
+        self._run = model.forward
+        self._reads = model.head.register_forward_pre_hook
+        last = model.blocks[-1]
+        assert isinstance(last, LayerBlock)
+        self.states = nn.Linear(last.outputs, len(goal.legal))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the scores of the model along words, and those of the states."""
+        read: list[Tensor] = []
+        hook = self._reads(lambda _, given: read.append(given[0]))
+        scores = self._run(x)[0]
+        hook.remove()
+        return scores, self.states(read[0])
 
 
 class _WordSource:
