@@ -282,6 +282,7 @@ class ExactMamba(ExactGates):
 
     layer: Mamba
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "rank": 16, "learned_start": True}
+    stacked: ClassVar[Mapping[str, Any]] = {"convolution": 3}
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
