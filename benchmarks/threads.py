@@ -1,7 +1,8 @@
 """Whole training steps of every architecture: one thread against two.
 
 A step is what `nerode train` does: a new batch, forward, loss, backward, clipping, update. What counts is the
-clock on the wall, so the machine must be idle. Weights that differ in a bit are reported.
+clock on the wall, so the machine must be idle. Weights that differ in a bit are reported; `--bits` compares
+nothing else, on any machine, for more numbers of threads.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from nerode.training.specs import make_spec
 
 WIDTH, BATCH, LENGTH = 64, 64, 128
 REPEATS = 5
+MORE = (2, 3, 4, 7)
+"""The numbers of threads whose bits are compared with those of one."""
 WANTED, PROFILED = 1.6, 3
 """The gain below which a step is profiled, and the steps of a profile."""
 
@@ -61,6 +64,13 @@ def compare(architecture: str, steps: int = REPEATS) -> tuple[BenchRow, bool]:
     return row, all(torch.equal(alone[name], both[name]) for name in alone)
 
 
+def other_bits(architecture: str) -> list[int]:
+    """Returns the numbers of threads whose weights after two steps are not those of one thread."""
+    alone = run_steps(architecture, 1, 1)[1]
+    found = {threads: run_steps(architecture, threads, 1)[1] for threads in MORE}
+    return [n for n, own in found.items() if not all(torch.equal(alone[name], own[name]) for name in alone)]
+
+
 def what_does_not_halve(architecture: str) -> str:
     """Returns the operations that lose most of a step's time with two threads, by a profile of both."""
     one, two = (_operations(architecture, threads) for threads in (1, 2))
@@ -88,8 +98,13 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks threads", description=__doc__)
     parser.add_argument("--only", help="architectures, separated by commas; all by default")
     parser.add_argument("--steps", type=int, default=REPEATS, help="steps per number of threads")
+    parser.add_argument("--bits", action="store_true", help=f"compare the bits of 1 and {MORE} threads only")
     given = parser.parse_args(list(options))
     names = given.only.split(",") if given.only else sorted(all_members())
+    if given.bits:
+        differing = {name: found for name in names if (found := other_bits(name))}
+        print(f"other bits than one thread, of {len(names)} architectures: {differing or 'none'}")
+        return
     print(f"one layer, width {WIDTH}, batch {BATCH}, length {LENGTH}; two threads against one")
     seconds = {}
     for name in names:

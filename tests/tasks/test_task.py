@@ -68,6 +68,13 @@ def test_parity_by_counting(labels):
             assert mask[i] == (labels == "all" or i == 16)
 
 
+@pytest.mark.parametrize("labels", ["all", "last"])
+def test_positions_that_count_are_those_of_the_mask_in_their_order(labels):
+    batch = parity(labels=labels).sample(5, 3, np.random.default_rng(0))
+    for values in (torch.randn(3, 5, 2), batch.targets):
+        assert torch.equal(batch.counted(values), values[batch.mask])
+
+
 def test_loss_and_answers_look_at_the_mask():
     task = parity(labels="last")
     batch = task.sample(5, 3, np.random.default_rng(0))

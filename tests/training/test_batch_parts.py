@@ -14,7 +14,7 @@ from nerode.models.native.threads import fixed_bits, num_threads, share_threads
 from nerode.models.zoo import all_members
 from nerode.records import TrainSpec
 from nerode.training import batch_parts
-from nerode.training.batch_parts import BatchPass, cut_rows, run_works
+from nerode.training.batch_parts import BatchPass, cut_rows, read_parts, run_works
 from nerode.training.loop import Trainer
 
 
@@ -86,6 +86,26 @@ def test_parts_have_the_gradients_of_the_whole(layers, monkeypatch):
         assert (weight.grad is None) == (gradient is None)
         if gradient is not None:
             torch.testing.assert_close(weight.grad, gradient, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("layers", ["gru", "mamba", "transformer-nope", "s4d", "gru,gla"])
+def test_sequences_read_in_parts_have_the_scores_of_the_whole(layers, monkeypatch):
+    model = trainer(
+        layers, width=16, batch=2, length=40, dtype="float64", surroundings={"dropout": 0.5}
+    ).model
+    model.eval()
+    inputs = torch.randint(0, 2, (5, 60))
+    with torch.no_grad():
+        wanted = model(inputs)[0]
+        monkeypatch.setattr(batch_parts, "_NUMBERS", 1 << 8)
+        found = []
+        for threads in (1, 2, 3):
+            with fixed_bits(threads):
+                scores = list(read_parts(model, [inputs[:, :25], inputs[:, 25:50], inputs[:, 50:]]))
+            found.append(torch.cat(scores, dim=1))
+    torch.testing.assert_close(found[0], wanted, rtol=1e-9, atol=1e-9)
+    assert all(torch.equal(other, found[0]) for other in found)
+    assert not found[-1].requires_grad
 
 
 def test_parts_are_rows_in_their_order_and_depend_on_the_size_alone():

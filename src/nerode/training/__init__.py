@@ -3,8 +3,9 @@
 Open `loop` first.
 """
 
+from nerode.training.batch_parts import run
 from nerode.training.environment import describe_environment
-from nerode.training.evaluation import draw_tests, evaluate, require_tests, run
+from nerode.training.evaluation import draw_tests, evaluate, require_tests
 from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import (
     Build,

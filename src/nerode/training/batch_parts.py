@@ -10,10 +10,10 @@ import contextvars
 import functools
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,12 +21,29 @@ from torch import Tensor, nn
 from nerode.models import Model, State
 from nerode.models.native.threads import num_threads, share_threads
 from nerode.models.shared_terms import SharedTerms, add_optional, sharing
-from nerode.training.evaluation import run
 
 _NUMBERS, _MOST = 1 << 18, 8
 """The features of a part, of all its positions together, and the most parts."""
 
 T = TypeVar("T")
+
+
+def run(model: nn.Module, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    """Returns the scores, in float32 at least, and the state; features come in the type of the weights."""
+    if inputs.is_floating_point():
+        inputs = inputs.to(next(model.parameters()).dtype)
+    scores, state = model(inputs, state)
+    return (scores if scores.dtype == torch.float64 else scores.float()), state
+
+
+def read_parts(model: nn.Module, pieces: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Yields the scores of sequences that are read piece by piece, their rows in parts."""
+    parts: list[tuple[slice, Any]] = []
+    for inputs in pieces:
+        parts = parts or [(rows, None) for rows in cut_rows(model, inputs)]
+        found = run_works([partial(run, model, inputs[rows], state) for rows, state in parts])
+        parts = [(rows, state) for (rows, _), (_, state) in zip(parts, found, strict=True)]
+        yield found[0][0] if len(found) == 1 else torch.cat([scores for scores, _ in found])
 
 
 class BatchPass:
@@ -86,7 +103,7 @@ def cut_rows(model: nn.Module, inputs: Tensor) -> list[slice]:
     A model of the user's own gets the whole batch: it may look from one sequence at another, or change
     itself. So does one that draws random numbers: they would go to whoever asks first.
     """
-    if not isinstance(model, Model) or _draws(model):
+    if not isinstance(model, Model) or (model.training and _draws(model)):
         return [slice(0, len(inputs))]
     width = model.config.width or model.config.letters or model.config.features or 1
     wanted = inputs.shape[0] * inputs.shape[1] * width // _NUMBERS
@@ -107,9 +124,10 @@ def run_works(works: Sequence[Callable[[], T]]) -> list[T]:
     if takers == 1:
         return [work() for work in works]
     results: dict[int, T] = {}
+    grad = torch.is_grad_enabled()
 
     def take(number: int) -> None:
-        with share_threads((threads + number) // takers):
+        with share_threads((threads + number) // takers), torch.set_grad_enabled(grad):
             for place in range(number, len(works), takers):
                 results[place] = works[place]()
 

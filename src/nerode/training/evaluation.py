@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from nerode.core import InputError, stream
 from nerode.records import AxisScore, LengthScore, RunSpec
 from nerode.tasks import Batch, Split, Task
+from nerode.training.batch_parts import read_parts, run
 
 PART = 2048
 """Positions of a sequence that are read at once."""
@@ -132,20 +133,11 @@ def score(model: nn.Module, task: Task, batches: Iterable[Batch], *, part: int =
 
 def _read(model: nn.Module, tally: Tally, batch: Batch, part: int) -> None:
     tally.begin(len(batch))
-    state = None
-    for first in range(0, batch.inputs.shape[1], part):
-        piece = _cut(batch, slice(None), slice(first, first + part))
-        scores, state = run(model, piece.inputs, state)
+    firsts = range(0, batch.inputs.shape[1], part)
+    pieces = [_cut(batch, slice(None), slice(first, first + part)) for first in firsts]
+    for piece, scores in zip(pieces, read_parts(model, (p.inputs for p in pieces)), strict=True):
         tally.add(scores, piece)
     tally.end()
-
-
-def run(model: nn.Module, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-    """Returns the scores, in float32 at least, and the state; features come in the type of the weights."""
-    if inputs.is_floating_point():
-        inputs = inputs.to(next(model.parameters()).dtype)
-    scores, state = model(inputs, state)
-    return (scores if scores.dtype == torch.float64 else scores.float()), state
 
 
 def _cut(batch: Batch, rows: slice, positions: slice) -> Batch:

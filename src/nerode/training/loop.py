@@ -48,7 +48,7 @@ from nerode.records import (
     nest_settings,
 )
 from nerode.tasks import Batch, FormalLanguageTask, Task, build_task
-from nerode.training.batch_parts import BatchPass
+from nerode.training.batch_parts import BatchPass, run
 from nerode.training.environment import describe_environment, keep_freed_memory
 from nerode.training.evaluation import (
     curriculum_batches,
@@ -56,7 +56,6 @@ from nerode.training.evaluation import (
     evaluate_axes,
     examine,
     require_tests,
-    run,
     score,
     training_data,
     validation_batches,

@@ -20,7 +20,7 @@ from nerode.models import Ensemble, Model
 from nerode.models.native.threads import fixed_bits
 from nerode.records import Divergence, NotFinite, RunRecord, TrainSpec
 from nerode.tasks import build_task
-from nerode.training.evaluation import run
+from nerode.training.batch_parts import run
 from nerode.training.loop import OnProgress, ProgressEvent, Trainer
 from nerode.training.model_building import spec_model_config
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates

@@ -295,7 +295,7 @@ class NextToken(FormalLanguageTask):
 
     def loss(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Tensor:
         """Returns the mean loss of the next letters."""
-        return functional.cross_entropy(scores[batch.mask], batch.targets[..., 0][batch.mask].long())
+        return functional.cross_entropy(batch.counted(scores), batch.counted(batch.targets[..., 0]).long())
 
     def correct(
         self, scores: Float[Tensor, "batch time outputs"], batch: Batch
