@@ -19,6 +19,9 @@ from nerode.records import CellResult, LineResult, Measure, TableResult
 Tables = Mapping[str, Any]
 """The tables of a training spec, without the seed."""
 
+FRESH_SEED = 101
+"""The first seed of a line: recipes were found on smaller ones."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthRange:
@@ -139,7 +142,7 @@ class TableLine:
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     compile_to: str = ""
     seeds: int = 5
-    first_seed: int = 0
+    first_seed: int = FRESH_SEED
     note: str = ""
     here: str = ""
     stands_in: bool = False

@@ -74,7 +74,6 @@ def _line(task: str, model: str) -> TableLine:
             "run": {"steps": 100_001, "batch": 256, "evaluate_every": 1000, "measure": "final"},
         },
         grid={"model.width": (128, 512)},
-        seeds=3,
         note="two layers of width 16 to 32, at most 500 steps of 64",
         here="an answer at each position",
     )

@@ -120,7 +120,6 @@ def _arithmetic_line(model: str) -> TableLine:
         ),
         paper=_paper("arithmetic", "modular-arithmetic-last", layers),
         grid=_GRID,
-        seeds=3,
         note="two layers of width 32, 500 steps",
         here="an answer at each residue",
     )

@@ -94,7 +94,6 @@ def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
             cells=(_learned(ticks[model][depth - 1]),),
             cpu=_spec(task, mixed, model, depth) if _runs(mixed, model, depth) else None,
             paper=_paper(task, mixed, model, depth),
-            seeds=3,
             here="S = 4, T ≤ 12, 4 symbols",
             stands_in=True,
         )

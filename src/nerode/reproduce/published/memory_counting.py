@@ -77,11 +77,9 @@ def _paper(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]
     }
 
 
-def _runs(model: str, size: int, length: int) -> bool:
-    """Whether a line runs here: the short signal in both sizes, the medium one in the small size."""
-    if length == 600:
-        return size == 8 and model not in ("TF", "NRU")
-    return length == 200 and not (size == 64 and model in ("NRU", "TF"))
+def _runs(model: str, length: int) -> bool:
+    """Whether a line runs here: of transformers, only those on the short signal."""
+    return length == 200 or model != "TF"
 
 
 def _line(model: str, size: int, length: int, cells: tuple[TableCell, ...], depth: int = 1) -> TableLine:
@@ -91,9 +89,8 @@ def _line(model: str, size: int, length: int, cells: tuple[TableCell, ...], dept
         cells=cells,
         language=f"offset-counting-{SIGNALS[length]['on']}",
         architecture={"nru-one-head": "nru"}.get(MODELS[model], MODELS[model]),
-        cpu=_spec(model, size, length, depth) if _runs(model, size, length) else None,
+        cpu=_spec(model, size, length, depth) if _runs(model, length) else None,
         paper=_paper(model, size, length, depth),
-        seeds=3 if size == 64 or length == 600 or model in ("NRU", "TF") else 5,
         note="at most 100 epochs of 200 sequences",
     )
 

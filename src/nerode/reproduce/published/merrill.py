@@ -91,7 +91,6 @@ def _line(group: str, model: str) -> TableLine:
             },
         },
         grid={"model.depth": (1, 2, 3, 4)} if model in _DEPTH else {},
-        seeds=3,
         note="short words first",
         here=f"{here}{', two generators' if here == 'A5' else ''}, length {length}",
         stands_in=True,

@@ -130,7 +130,6 @@ def _lines(rows: Mapping[str, tuple[str, ...]], bins: int, *, counter: bool = Fa
                         "optimiser.rate": (1e-5, 3e-5) if counter else (1e-4, 1e-3),
                         "model.width": (256,) if counter else (16, 64, 128),
                     },
-                    seeds=3 if counter or language in _SLOW else 5,
                     note="width 16, 4 states",
                     here="" if language in _UP_TO_50 else "lengths up to 50",
                 )
@@ -267,7 +266,6 @@ def _dyck_line(depth: int, width: int) -> TableLine:
             "optimiser": {"name": "adamw", "rate": 1e-3, "decay": 0.1},
             "run": {"steps": 100_000, "batch": 32, "evaluate_every": 1000, "measure": "token"},
         },
-        seeds=3,
         note="deeper is depth 4 at length 100",
         here="Dyck(2,3), lengths up to 50",
         stands_in=True,
