@@ -236,7 +236,8 @@ def kept_ends(folder: Path = Path("experiments")) -> dict[str, tuple[int, int]]:
         settled = sum(not end.startswith("◐") for end in ends)
         found[f"reproduce/{path.parent.name}/{path.stem}"] = (sum(len(x["keys"]) for x in lines), settled)
     presets = json.loads((folder / "presets" / "results.json").read_text())
-    found["presets"] = (sum(map(len, presets.values())), 0)
+    kept = [run for runs in presets.values() for run in runs]
+    found["presets"] = (len(kept), sum(run.get("end", "◐")[:1] != "◐" for run in kept))
     certified = json.loads((folder / "certified" / "results.json").read_text())
     found["certified"] = (len(certified), sum(bool(row["proof"]["proved"]) for row in certified))
     polished = _lines(folder / "polish" / "results.jsonl")

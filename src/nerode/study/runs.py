@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -453,8 +454,24 @@ def told_end(folder: Path | None) -> str:
         return ""
     if settled.word is None:
         return settled_cell(settled)
-    word = " ".join(settled.word) if len(settled.word) <= _LONGEST_WORD else "…"
-    return f"{settled_cell(settled)}: {word}"
+    return f"{settled_cell(settled)}: {_shown(settled.word)}{_of_test(settled)}"
+
+
+def _shown(word: Sequence[str]) -> str:
+    """A word with powers for its runs of one letter; of a long one, the first and the last letters."""
+    runs = [(letter, len(list(run))) for letter, run in itertools.groupby(word)]
+    letters = [f"{letter}^{times}" if times > 3 else " ".join([letter] * times) for letter, times in runs]
+    if len(word) <= _LONGEST_WORD:
+        return " ".join(word)
+    if len(letters) <= _LONGEST_WORD:
+        return " ".join(letters)
+    half = _LONGEST_WORD // 2
+    return " ".join([*letters[:half], "…", *letters[-half:]])
+
+
+def _of_test(settled: Settlement) -> str:
+    """The test that a run fails, where it is none of the words that its task asks about."""
+    return f" ({settled.words})" if settled.method == "examination" else ""
 
 
 def name_run(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
 from nerode.tasks.formal.language_task import FormalLanguageTask
 from nerode.tasks.formal.ngram_text import NgramText
 from nerode.tasks.formal.recognition import Prediction, Recognition
+from nerode.tasks.synthetic.counting import Counting, phase_alignment, right_answers
 from nerode.tasks.synthetic.flip_flop import ALPHABET, IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 from nerode.tasks.synthetic.regular import CycleNavigation, EvenPairs, Parity
 from nerode.tasks.synthetic.state_tracking import StateTracking
@@ -19,6 +20,7 @@ __all__ = [
     "WRITE",
     "ZERO",
     "Batch",
+    "Counting",
     "CycleNavigation",
     "DfaStates",
     "DfaStatesSettings",
@@ -39,7 +41,9 @@ __all__ = [
     "complete_task",
     "export_sequences",
     "find_task",
+    "phase_alignment",
     "resolve_task",
+    "right_answers",
     "survey",
     "task_file_hashes",
 ]

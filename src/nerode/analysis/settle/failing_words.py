@@ -7,7 +7,8 @@ that a user sees why. A word counts only if it fails alone, step by step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages import Word
-from nerode.tasks import Batch, Task
+from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
 
 _PART = 512
@@ -43,31 +44,42 @@ class WrongAnswer:
     got: str
 
 
-def failing_test(
+def failing_tests(
     model: nn.Module, task: Task, lengths: Sequence[int], *, sequences: int, budget: Budget
-) -> WrongAnswer | None:
-    """Returns the failing word of the first length at which a test fails, up to its first mistake.
+) -> Iterator[WrongAnswer]:
+    """Yields a failing word for each length at which a test fails, up to its first mistake.
+
+    What else the task varies in its tests comes after the lengths.
 
     Args:
         model: in evaluation mode.
         task: draws the tests; lengths without a test are passed over.
         lengths: in the order in which they are tried.
         sequences: tests of each length.
-        budget: limits the time; None is returned when it is up.
+        budget: limits the time; nothing more is tried when it is up.
     """
-    for length in lengths:
+    for draw in _draws(task, lengths, sequences):
         try:
-            rng = stream(0, "settle", task.name, length)
-            batch = task.draw("test", length, sequences, rng)
             budget.check_time()
+            batch = draw()
+        except BudgetExceeded:
+            return
         except InputError:
             continue
-        except BudgetExceeded:
-            return None
         found = _first_mistake(model, task, batch)
         if found is not None:
-            return found
-    return None
+            yield found
+
+
+def _draws(task: Task, lengths: Sequence[int], sequences: int) -> Iterator[Callable[[], Batch]]:
+    """Ways to draw the tests of a task: at each length, then at each value of what else is varied."""
+    for length in lengths:
+        rng = stream(0, "settle", task.name, length)
+        yield functools.partial(task.draw, "test", length, sequences, rng)
+    for axis in task.axes:
+        for value in axis.values:
+            rng = stream(0, "settle", task.name, axis.name, value)
+            yield functools.partial(task.draw_at, axis.name, value, sequences, rng)
 
 
 @torch.no_grad()
@@ -83,7 +95,7 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | 
             place = int(wrong.any(0).nonzero()[0])
             row = int(wrong[:, place].nonzero()[0])
             return WrongAnswer(
-                word=tuple(batch.inputs[row, : first + place + 1].tolist()),
+                word=_letters(batch.inputs[row, : first + place + 1]),
                 expected=_answer(task, piece.targets[row, place]),
                 got=_answer(
                     task, scores[row, place] > 0 if task.targets_are_bits else scores[row, place].argmax()
@@ -92,10 +104,18 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | 
     return None
 
 
+def _letters(inputs: torch.Tensor) -> Word:
+    """The letters of a sequence; a feature that is 0 or 1 is one."""
+    return tuple((inputs if inputs.dim() == 1 else inputs[:, 0].long()).tolist())
+
+
 def _answer(task: Task, value: torch.Tensor) -> str:
-    """An answer as text: the numbers of the bits that are set, or the number of a class."""
+    """An answer as text: the numbers of the bits that are set, of a class, or of all that would do."""
     if task.targets_are_bits:
         return " ".join(str(i) for i in value.nonzero().flatten().tolist()) or NOTHING
+    if value.dim():
+        # The next letter comes first, and after it a truth value for each that may follow.
+        return " ".join(str(i) for i in value[1:].nonzero().flatten().tolist())
     return str(int(value))
 
 
@@ -208,3 +228,57 @@ def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.rand
             word.append(word[-1])
         place = after[word[-1]]
     return tuple(word)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTest:
+    """A test of another kind than accuracy that a network fails.
+
+    Attributes:
+        test: its name.
+        word: what the network read, or the beginning that it was given.
+        expected: the correct answers.
+        got: those of the network.
+    """
+
+    test: str
+    word: tuple[str, ...]
+    expected: str
+    got: str
+
+
+def failing_examination(model: nn.Module, task: Task) -> FailedTest | None:
+    """Returns the first of the other tests of a task that a network fails: phase alignment, completion."""
+    if isinstance(task, Counting):
+        return _failed_alignment(model, task)
+    return _failed_completion(model, task) if isinstance(task, NgramText) else None
+
+
+def _failed_alignment(model: nn.Module, task: Counting) -> FailedTest | None:
+    on, off = task.settings.on, task.settings.off
+    for test in phase_alignment(functools.partial(run, model), on=on, off=off):
+        if not test.passed:
+            answers = "".join(a for a, bit in zip(test.answers, test.signal, strict=True) if bit == "1")
+            return FailedTest(
+                test=f"the test {test.name}",
+                word=tuple(test.signal),
+                expected=right_answers(on) * 2,
+                got=answers,
+            )
+    return None
+
+
+def _failed_completion(model: nn.Module, task: NgramText) -> FailedTest | None:
+    rng = stream(0, "settle", "completions")
+    prefixes = task.prefixes(rng)
+    for decoder in ("greedy", "sampled"):
+        sentences = task.complete(functools.partial(run, model), prefixes, decoder, rng)
+        for prefix, sentence in zip(prefixes.tolist(), sentences, strict=True):
+            if not task.language.accepts(sentence):
+                return FailedTest(
+                    test=f"{decoder} completion",
+                    word=tuple(task.alphabet[word] for word in prefix),
+                    expected="the rest of a sentence",
+                    got=" ".join(task.alphabet[word] for word in sentence[len(prefix) :]),
+                )
+    return None

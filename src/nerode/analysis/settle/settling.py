@@ -3,6 +3,7 @@
 1. tests       the test sequences of the task, at growing lengths, and words with long holds
 2. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
 3. boxes       for cells whose state contracts: regions of the state, checked by the kernel
+4. examination other tests of the task: completed sentences, phase alignment of signals
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -21,18 +22,20 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion, question_of
+from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.analysis.proofs.certifying import prove_boxes
-from nerode.analysis.proofs.goals import ScoreReading, goal_of
+from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.proofs.trained_network import require_plain
 from nerode.analysis.settle.failing_words import (
     WrongAnswer,
+    failing_examination,
     failing_hold,
-    failing_test,
+    failing_tests,
     first_failure,
     shorten,
 )
+from nerode.analysis.settle.framed import asked_network, closing_of
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import (
     Budget,
@@ -45,7 +48,7 @@ from nerode.core import (
     stream,
     write_atomically,
 )
-from nerode.languages import Language, title_of
+from nerode.languages import Language, Word, title_of
 from nerode.models import (
     DiagonalTransition,
     Model,
@@ -94,6 +97,7 @@ WORDS = {
 TESTS = "tests"
 CLOSURE = "closure"
 BOXES = "boxes"
+EXAMINATION = "examination"
 
 _MOST_CERTIFICATE = 1 << 26
 _LETTERS_FOR_SHORTENING = 400_000
@@ -248,7 +252,9 @@ def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> S
         return known
     assert subject.task is not None
     try:
-        verdict = _search_states(subject.model, subject.task, replace(budget.part(), elements=_MOST_STATES))
+        verdict = _search_states(
+            subject.model, subject.task, replace(budget.part(), elements=_MOST_STATES), valid=True
+        )
         refuted, reached = verdict.refutation, verdict.length
     except (InputError, BudgetExceeded):
         refuted, reached = None, 0
@@ -258,20 +264,20 @@ def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> S
     return replace(known, length=length, shortest=shortest)
 
 
-def _search_states(model: nn.Module, task: Task, budget: Budget) -> FloatVerdict:
+def _search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool = False) -> FloatVerdict:
     """The search of all float states on the words of a task.
 
     Raises:
         InputError: if the task or the model has no such search.
     """
-    reading = ScoreReading.of(task)
+    closing = closing_of(model, task)
     if obstacle := _obstacle(model):
         raise InputError(obstacle)
     return certify_module(
-        model,  # type: ignore[arg-type]  # every module with `step` will do
-        reading.language,
-        task=reading.task or VALID_PREFIXES,
-        decode=reading.decode,
+        closing.module,  # type: ignore[arg-type]  # every module with `step` will do
+        closing.language,
+        task=closing.task or (VALID_PREFIXES if valid else None),
+        decode=closing.decode,
         budget=budget,
     )
 
@@ -289,9 +295,9 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
         InputError: if its task asks nothing about single words, or the word has another letter.
     """
     assert subject.task is not None
-    question = question_of(subject.task)
+    network, question = asked_network(subject.model, subject.task)
     word = question.alphabet.encode(known.word or ())
-    found = first_failure(Machine(subject.model, question), question, word)
+    found = first_failure(Machine(network, question), question, word)
     return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
 
 
@@ -349,8 +355,8 @@ class _Settling:
         self.reasons: list[str] = []
         self.verdict: FloatVerdict | None = None
         try:
-            self.question = question_of(task)
-            self.machine = Machine(subject.model, self.question)
+            network, self.question = asked_network(subject.model, task)
+            self.machine = Machine(network, self.question)
         except InputError as no_question:
             self.reasons.append(str(no_question))
 
@@ -359,36 +365,41 @@ class _Settling:
         found = self._by_tests()
         if found is not None:
             return Ended(settlement=self._refuted(found))
-        try:
-            goal = ScoreReading.of(self.task)
-        except InputError as no_goal:
-            self.reasons.append(str(no_goal))
-            return Ended(settlement=self._unsettled())
-        return self._by_closure(goal) or self._by_boxes() or Ended(settlement=self._unsettled())
+        return (
+            self._by_closure()
+            or self._by_boxes()
+            or self._by_examination()
+            or Ended(settlement=self._unsettled())
+        )
 
     def _by_tests(self) -> WrongAnswer | None:
         """A failing word among the tests of the task and words with long holds, made short."""
         share = self.budget.part(0.4)
-        found = failing_test(
+        tests = failing_tests(
             self.subject.model, self.task, self._lengths(), sequences=self.settings.tests, budget=share
         )
         if self.machine is None or self.question is None:
-            return found
-        if found is None and self.settings.holds:
-            length = self._lengths()[-1]
-            found = failing_hold(
-                self.machine, self.question, length=length, words=self.settings.holds, budget=share
-            )
-        if found is None:
-            return None
-        alone = first_failure(self.machine, self.question, found.word)
-        if alone is None:
+            return next(tests, None)
+        for found in tests:
+            alone = first_failure(self.machine, self.question, found.word)
+            if alone is not None:
+                return self._shortened(alone, share)
             self.reasons.append(
                 f"a test of {plural(len(found.word), 'letter')} fails in a batch but not alone: "
                 "roundings decide it"
             )
+        if not self.settings.holds:
             return None
-        return shorten(self.machine, self.question, alone, letters=_LETTERS_FOR_SHORTENING, budget=share)
+        length = self._lengths()[-1]
+        held = failing_hold(
+            self.machine, self.question, length=length, words=self.settings.holds, budget=share
+        )
+        return held and self._shortened(held, share)
+
+    def _shortened(self, found: WrongAnswer, budget: Budget) -> WrongAnswer:
+        assert self.machine is not None
+        assert self.question is not None
+        return shorten(self.machine, self.question, found, letters=_LETTERS_FOR_SHORTENING, budget=budget)
 
     def _lengths(self) -> list[int]:
         """The lengths of tests: those that failed in the run's own, then all, then longer ones."""
@@ -402,20 +413,14 @@ class _Settling:
             further.append(known[-1] * 2 ** (len(further) + 1))
         return list(dict.fromkeys([*failed, *known, *further, longest]))
 
-    def _by_closure(self, reading: ScoreReading) -> Ended | None:
+    def _by_closure(self) -> Ended | None:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
-        model = self.subject.model
-        if obstacle := _obstacle(model):
-            self.reasons.append(obstacle)
-            return None
         budget = replace(self.budget.part(0.7), elements=self.settings.states)
-        self.verdict = verdict = certify_module(
-            model,  # type: ignore[arg-type]  # every module with `step` will do
-            reading.language,
-            task=reading.task,
-            decode=reading.decode,
-            budget=budget,
-        )
+        try:
+            self.verdict = verdict = _search_states(self.subject.model, self.task, budget)
+        except InputError as no_closure:
+            self.reasons.append(str(no_closure))
+            return None
         if verdict.length == "all" and verdict.certificate is not None:
             settlement = self._end(method=CLOSURE, length="all", **_proved_by(verdict.certificate.claims))
             return Ended(settlement=settlement, certificate=verdict.certificate)
@@ -441,16 +446,37 @@ class _Settling:
         settlement = self._end(method=BOXES, length="all", **_proved_by(found.certificate.claims))
         return Ended(settlement=settlement, certificate=found.certificate, network=found.network)
 
+    def _by_examination(self) -> Ended | None:
+        """A test of another kind that the network fails."""
+        shown = failing_examination(self.subject.model, self.task)
+        if shown is None:
+            return None
+        return Ended(
+            settlement=self._end(
+                status="refuted",
+                words=shown.test,
+                method=EXAMINATION,
+                length=0,
+                word=shown.word,
+                expected=shown.expected,
+                got=shown.got,
+            )
+        )
+
+    def _named(self, word: Word) -> tuple[str, ...]:
+        """The letters of a word by their names, by their numbers if the task has no alphabet."""
+        symbols = getattr(self.task, "alphabet", None)
+        return tuple(map(str, word)) if symbols is None else tuple(str(symbols[letter]) for letter in word)
+
     def _refuted(self, found: WrongAnswer) -> Settlement:
         """The settlement by a failing word; a short search says whether there is a shorter one."""
         if self.question is None:
-            letters = tuple(map(str, found.word))
             return self._end(
                 status="refuted",
                 words="the tests of the task",
                 method=TESTS,
                 length=0,
-                word=letters,
+                word=self._named(found.word),
                 expected=found.expected,
                 got=found.got,
             )
@@ -473,7 +499,7 @@ class _Settling:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         try:
             short = replace(self.budget.part(0.2), elements=_MOST_STATES)
-            self.verdict = _search_states(self.subject.model, self.task, short)
+            self.verdict = _search_states(self.subject.model, self.task, short, valid=True)
         except InputError:
             return None, 0
         length = self.verdict.length
@@ -627,16 +653,16 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
         return _as_stated(known, checked.result)
     subject = load_subject(folder, trust_code=trust_code)
     assert subject.task is not None
-    reading = ScoreReading.of(subject.task)
+    closing = closing_of(subject.model, subject.task)
     path = target / SETTLED_CERTIFICATE
     certificate = certificate_from_json(
         read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
     )
     failure = recheck_module(
-        subject.model,  # type: ignore[arg-type]
-        reading.language,
+        closing.module,  # type: ignore[arg-type]
+        closing.language,
         certificate,
-        decode=reading.decode,
+        decode=closing.decode,
         budget=budget,
     )
     if failure is not None:

@@ -98,7 +98,10 @@ def _own_spec(language: str, depth: int) -> dict[str, Any]:
 
 def _paper_spec(language: str, depth: int, *, counter: bool) -> dict[str, Any]:
     return {
-        "task": {"name": "language-prediction", "settings": {"language": language, "longest": _longest(language)}},
+        "task": {
+            "name": "language-prediction",
+            "settings": {"language": language, "longest": _longest(language)},
+        },
         "model": {"configuration": "sarrof-mamba", "width": 256 if counter else 64, "depth": depth},
         "optimiser": {"name": "adamw", "decay": 0.1},
         "run": {
