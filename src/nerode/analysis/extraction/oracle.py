@@ -107,6 +107,12 @@ class Machine:
         self._layout = _layout(model.initial_state(1)) if self.sees_states else []  # type: ignore[operator]
 
     @property
+    def model(self) -> nn.Module:
+        """The network."""
+        module: nn.Module = self._model
+        return module
+
+    @property
     def queries(self) -> Queries:
         """The queries so far."""
         return Queries(words=self._words, letters=self._letters, states=self._states)

@@ -12,18 +12,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion
+from nerode.analysis.extraction.question import IN, NOTHING, OUT, OUTSIDE, UNASKED, NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
-from nerode.languages import Word
+from nerode.languages import END, Word
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
 
 _PART = 512
 """Positions of a sequence that are read at once."""
+
+STEPPED = 2_000
+"""Letters up to which a word counts only if it fails step by step; longer ones are read in parts."""
+
+_MOST_PLACES = 2_000
+"""Places of a machine whose long words are drawn."""
 
 _TRIED_TOGETHER = 64
 """Shortened words that are tried at once."""
@@ -120,8 +127,29 @@ def _answer(task: Task, value: torch.Tensor) -> str:
 
 
 def first_failure(machine: Machine, question: NetworkQuestion, word: Word) -> WrongAnswer | None:
-    """Returns the first mistake of a network along a word that it reads alone; None if it makes none."""
+    """Returns the first mistake of a network along a word that it reads alone; None if it makes none.
+
+    A word of more letters than `STEPPED` is read in parts by the form for sequences.
+    """
+    if len(word) > STEPPED:
+        return _failure_in_parts(machine, question, word)
     return _mistake(question, word, machine.traces([word])[0])
+
+
+def _failure_in_parts(machine: Machine, question: NetworkQuestion, word: Word) -> WrongAnswer | None:
+    target = question.target
+    place, state = target.initial(), None
+    for first in range(0, len(word), _PART):
+        part = word[first : first + _PART]
+        scores, state = run(machine.model, torch.tensor([part]), state)
+        for number, (letter, got) in enumerate(zip(part, question.read(scores[0]), strict=True), first + 1):
+            place = target.advance(place, letter)
+            expected = target.answer(place)
+            if expected in (OUTSIDE, NOTHING):
+                return None
+            if expected not in (UNASKED, got):
+                return WrongAnswer(word=word[:number], expected=expected, got=got)
+    return None
 
 
 def _mistake(question: NetworkQuestion, word: Word, outputs: Sequence[str]) -> WrongAnswer | None:
@@ -228,6 +256,116 @@ def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.rand
             word.append(word[-1])
         place = after[word[-1]]
     return tuple(word)
+
+
+@torch.no_grad()
+def failing_long_word(
+    machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
+) -> WrongAnswer | None:
+    """Returns a failing word among long ones that are nearly periodic, None if none fails or there is none.
+
+    A word repeats what it had some letters ago most of the time: a hold if that is one letter, a tour of the
+    automaton if it is more. All are read at once, in parts.
+
+    Args:
+        machine: the network.
+        question: what it is asked.
+        length: of the words.
+        words: how many.
+        budget: limits the time.
+    """
+    known = _PlaceTable.of(question)
+    if known is None:
+        return None
+    drawn, places = known.words(length, words, stream(0, "settle", "long", length))
+    state = None
+    for first in range(0, length, _PART):
+        if not budget.left():
+            return None
+        part = slice(first, first + _PART)
+        scores, state = run(machine.model, torch.from_numpy(drawn[:, part]), state)
+        wrong = known.wrong(question, scores, places[:, part])
+        for row, place in zip(*np.nonzero(wrong), strict=True):
+            word = tuple(drawn[row, : first + int(place) + 1].tolist())
+            alone = first_failure(machine, question, word)
+            if alone is not None:
+                return alone
+            break
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlaceTable:
+    """The machine of a question as tables.
+
+    Attributes:
+        moves: the place after each letter.
+        open: the letters after which something is still asked.
+        answers: the text that is expected at each place.
+    """
+
+    moves: npt.NDArray[np.int64]
+    open: npt.NDArray[np.bool_]
+    answers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, question: NetworkQuestion) -> _PlaceTable | None:
+        """Returns the tables; None if there are too many places or a word can come to an end."""
+        target, letters = question.target, len(question.alphabet)
+        number = {target.initial(): 0}
+        order, rows = [target.initial()], []
+        for place in order:
+            if len(order) > _MOST_PLACES:
+                return None
+            after = [target.advance(place, letter) for letter in range(letters)]
+            for then in after:
+                if then not in number:
+                    number[then] = len(order)
+                    order.append(then)
+            rows.append([number[then] for then in after])
+        answers = tuple(map(target.answer, order))
+        inside = np.array([answer not in (OUTSIDE, NOTHING) for answer in answers])
+        moves = np.array(rows, dtype=np.int64)
+        free = inside[moves]
+        if not free[inside].any(axis=1).all():
+            return None
+        return cls(moves=moves, open=free, answers=answers)
+
+    def words(
+        self, length: int, count: int, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns words that are nearly periodic, and the place after each of their letters."""
+        periods = np.array([1, 2, 1, 3, 1, 2, 4, 6])[np.arange(count) % 8]
+        stays = np.array([0.9, 0.99, 0.999, 0.9999])[np.arange(count) // 2 % 4]
+        rows = np.arange(count)
+        drawn = np.zeros((count, length), dtype=np.int64)
+        places = np.zeros((count, length), dtype=np.int64)
+        at = np.zeros(count, dtype=np.int64)
+        for time in range(length):
+            chances = rng.random(self.open.shape[1] * count).reshape(count, -1) * self.open[at]
+            letters = chances.argmax(axis=1)
+            before = drawn[rows, np.maximum(time - periods, 0)]
+            again = (time >= periods) & self.open[at, before] & (rng.random(count) < stays)
+            drawn[:, time] = np.where(again, before, letters)
+            at = places[:, time] = self.moves[at, drawn[:, time]]
+        return drawn, places
+
+    def wrong(
+        self, question: NetworkQuestion, scores: torch.Tensor, places: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Returns where the first mistake of each word is, if it makes one."""
+        if question.kind == "prediction":
+            names = (*question.alphabet.symbols, END)
+            bits = np.array([[name in a.split(" ") for name in names] for a in self.answers])
+            missed = ((scores > 0).numpy() != bits[places]).any(-1)
+        else:
+            classes = {IN: 1, OUT: 0, UNASKED: -1, OUTSIDE: -1}
+            wanted = np.array([classes[a] if a in classes else int(a) for a in self.answers])[places]
+            missed = (wanted >= 0) & (scores.argmax(-1).numpy() != wanted)
+        found = np.zeros_like(missed)
+        rows = np.flatnonzero(missed.any(axis=1))
+        found[rows, missed[rows].argmax(axis=1)] = True
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 1. tests       the test sequences of the task, at growing lengths, and words with long holds
 2. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
 3. boxes       for cells whose state contracts: regions of the state, checked by the kernel
-4. examination other tests of the task: completed sentences, phase alignment of signals
+4. long words  nearly periodic ones of up to 32,768 letters
+5. examination other tests of the task: completed sentences, phase alignment of signals
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -28,9 +29,11 @@ from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.proofs.trained_network import require_plain
 from nerode.analysis.settle.failing_words import (
+    STEPPED,
     WrongAnswer,
     failing_examination,
     failing_hold,
+    failing_long_word,
     failing_tests,
     first_failure,
     shorten,
@@ -101,6 +104,9 @@ EXAMINATION = "examination"
 
 _MOST_CERTIFICATE = 1 << 26
 _LETTERS_FOR_SHORTENING = 400_000
+
+_LONG, _LONG_WORDS = (4_096, 32_768), 32
+"""Lengths of words that are nearly periodic, and how many there are of each."""
 
 _MOST_STATES = 4_000
 """Joint states of a search for a failing word that is shorter than a known one."""
@@ -368,6 +374,7 @@ class _Settling:
         return (
             self._by_closure()
             or self._by_boxes()
+            or self._by_long_words()
             or self._by_examination()
             or Ended(settlement=self._unsettled())
         )
@@ -445,6 +452,20 @@ class _Settling:
             return None
         settlement = self._end(method=BOXES, length="all", **_proved_by(found.certificate.claims))
         return Ended(settlement=settlement, certificate=found.certificate, network=found.network)
+
+    def _by_long_words(self) -> Ended | None:
+        """A failing word among long ones."""
+        if self.machine is None or self.question is None or not self.settings.holds:
+            return None
+        for length in _LONG:
+            found = failing_long_word(
+                self.machine, self.question, length=length, words=_LONG_WORDS, budget=self.budget
+            )
+            if found is not None:
+                if len(found.word) <= STEPPED:
+                    found = self._shortened(found, self.budget)
+                return Ended(settlement=self._refuted(found))
+        return None
 
     def _by_examination(self) -> Ended | None:
         """A test of another kind that the network fails."""
