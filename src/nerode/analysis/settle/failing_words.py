@@ -362,7 +362,7 @@ class _PlaceTable:
             classes = {IN: 1, OUT: 0, UNASKED: -1, OUTSIDE: -1}
             wanted = np.array([classes[a] if a in classes else int(a) for a in self.answers])[places]
             missed = (wanted >= 0) & (scores.argmax(-1).numpy() != wanted)
-        found = np.zeros_like(missed)
+        found: npt.NDArray[np.bool_] = np.zeros(missed.shape, dtype=np.bool_)
         rows = np.flatnonzero(missed.any(axis=1))
         found[rows, missed[rows].argmax(axis=1)] = True
         return found
