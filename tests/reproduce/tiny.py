@@ -28,6 +28,7 @@ def trained(**changes):
         "cpu": spec,
         "paper": spec,
         "seeds": 3,
+        "first_seed": 0,
     }
     return TableLine(**{**line, **changes})
 

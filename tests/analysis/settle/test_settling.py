@@ -11,6 +11,7 @@ import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import question_of
 from nerode.analysis.proofs.exact_training import ExactTraining, exact_config
+from nerode.analysis.proofs.goals import ScoreReading
 from nerode.analysis.settle import (
     SettleSettings,
     confirmed_settlement,
@@ -22,7 +23,6 @@ from nerode.analysis.settle import (
     write_hardened,
 )
 from nerode.analysis.settle.failing_words import first_failure
-from nerode.analysis.settle.settling import ScoreReading
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
 from nerode.languages import resolve_language

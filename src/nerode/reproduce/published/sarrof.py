@@ -174,8 +174,8 @@ _PROTOCOL = (
 _CORRECTED = (
     "lengths of training are those of the released data (the legend of the paper has 1–50, 51–100 and "
     "101–150 for all languages); words of the test bins are never trained on (in the released data 8 to "
-    "100 % of the first bin of 16 languages are), longer bins are longer for every language (five of them overlap in the released "
-    "data), nothing is chosen by a test bin, every seed counts"
+    "100 % of the first bin of 16 languages are), longer bins are longer for every language (five of them "
+    "overlap in the released data), nothing is chosen by a test bin, every seed counts"
 )
 _SCALE = "layers of Mamba of width 16 with 4 states (2,300 parameters each), at most 500 steps of 32 words"
 
