@@ -113,3 +113,23 @@ class SignOfZero(Register):
         scores, after = super().step(x, state)
         wrong = (1 / state["z"] < 0) & (x[:, None] == 2)
         return torch.where(wrong, 1 - scores, scores), {**after, "z": -state["z"].abs()}
+
+
+class Fading(nn.Module):
+    """Tomita-1, 1*: every 1 moves a number towards a fixed point; the word is legal while it is above 1/2."""
+
+    def __init__(self, gate: float, limit: float) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.tensor(gate))
+        self.write = nn.Parameter(torch.tensor((1 - gate) * limit))
+
+    def initial_state(self, batch: int) -> State:
+        return {"h": torch.ones(batch, 1)}
+
+    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        h = torch.where(x[:, None] == 1, self.gate * state["h"] + self.write, 0.0)
+        return h, {"h": h}
+
+    def legal(self, scores: Tensor) -> Tensor:
+        inside = scores > 0.5
+        return torch.cat([torch.zeros_like(inside), inside, inside], dim=-1)

@@ -12,7 +12,7 @@ from nerode.languages import Legal, resolve_language
 from nerode.proofs.floats.closure import explore
 from nerode.proofs.floats.runner import Configurations, as_answers, make_runner, to_rows
 from tests.proofs.floats.languages import NOTHING_YET, register_language
-from tests.proofs.floats.modules import DyckCounter, Growing, Register, SignOfZero, TanhRegister
+from tests.proofs.floats.modules import DyckCounter, Fading, Growing, Register, SignOfZero, TanhRegister
 
 LANGUAGE = register_language()
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -156,3 +156,32 @@ def test_configurations_are_numbered_as_they_are_met():
         assert known.answers(numbers).tolist() == [[True, True, False]]
     assert known.after(39, 1) == 38
     assert len(known) == 40
+
+
+@pytest.mark.parametrize("task", [PREDICT, VALID_PREFIXES])
+@pytest.mark.parametrize("elements", [10_000, 50])
+def test_a_chain_that_is_followed_has_the_states_of_the_search_by_levels(task, elements):
+    language = resolve_language("tomita-1")
+    runner = make_runner(Fading(0.97, 0.75), language)
+    limits = Budget(elements=elements)
+    followed = explore(runner, language, task=task, batch=1, budget=limits)
+    by_levels = explore(runner, language, task=task, batch=None, budget=limits)
+    assert followed.length == by_levels.length
+    assert followed.reason == by_levels.reason
+    assert followed.moves.tolist() == by_levels.moves.tolist()
+    assert (followed.states == by_levels.states).all()
+    if elements > 50 and task == VALID_PREFIXES:
+        assert followed.length == "all"
+        assert len(followed) > 100
+
+
+def test_a_chain_that_fails_late_is_refuted_by_its_shortest_word():
+    language = resolve_language("tomita-1")
+    runner = make_runner(Fading(0.999, 0.4), language)
+    found = explore(runner, language, task=VALID_PREFIXES, batch=1)
+    assert found.refutation is not None
+    assert found.refutation.word == ("1",) * len(found.refutation.word)
+    state = runner.start()
+    for number in range(1, len(found.refutation.word) + 1):
+        answers, state = runner.step(np.array([1]), state)
+        assert bool(answers[0, 1]) == (number < len(found.refutation.word))

@@ -109,7 +109,7 @@ def certify_module(
     budget = started(budget)
     runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
     # Batches of one size round alike, which is all that a search needs; single words are looked at last.
-    batch = LARGE_BATCH if _batch_matters(runner) else None
+    batch = (1 if _is_chain(language) else LARGE_BATCH) if _batch_matters(runner) else None
     found: Exploration | None = None
     for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
         share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
@@ -144,13 +144,13 @@ def _confirm(
 ) -> FloatVerdict:
     """Replays what a search has found; a search of single words follows where they differ from batches."""
     certificate, problem = None, ""
-    differs = batch is not None
+    differs = batch == LARGE_BATCH
     sealed: Certificate | Failure | BudgetExceeded | None = None
     if differs and not _refutes_alone(runner, language, found):
         few = budget if found.length == "all" else replace(budget, elements=min(FEW, budget.elements))
         found, sealed = _confirm_apart(runner, language, found, network, few)
     elif found.length not in (-1, 0):
-        batches = [LARGE_BATCH] if differs else _batches(runner, found, budget)
+        batches = [batch] if batch is not None else _batches(runner, found, budget)
         sealed = _seal(runner, language, found, batches, network, budget)
         if isinstance(sealed, Failure):
             refused = batches == [LARGE_BATCH]
@@ -277,6 +277,14 @@ def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
         runner.step(letter, state)
     one = (time.process_time() - begin) / 3
     return [1, BATCH] if one * int((found.moves >= 0).sum()) < budget.left() / 4 else [LARGE_BATCH]
+
+
+def _is_chain(language: Language) -> bool:
+    """Whether at most one letter may follow each prefix of a word: there is nothing to batch."""
+    if not language.regular or (language.num_states() or 0) > FEW:
+        return False
+    dfa = language.dfa()
+    return bool((dfa.live[dfa.transitions].sum(axis=1) <= 1)[dfa.live].all())
 
 
 def _batch_matters(runner: Runner) -> bool:
