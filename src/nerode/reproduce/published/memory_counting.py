@@ -124,7 +124,7 @@ TABLE_4 = PaperTable(
     "tick is at least 3 of 5 seeds that predict the offset",
     corrected=_CORRECTED
     + f"; a tick is {LEARNED:g} of the determined steps, which 3 of 5 seeds have to reach",
-    scale=_SCALE + "; medium signals in the small size only, long ones at full scale only",
+    scale=_SCALE + "; transformers on the short signal only",
     lines=tuple(
         _line(model, size, length, (_offset(length, _tick(_TABLE_4[length], model, size)),))
         for length in SIGNALS
