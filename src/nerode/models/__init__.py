@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.kernels.arguments import dtype_name
     from nerode.models.model import Model, ModelConfig, build_model, part_of
+    from nerode.models.native.threads import fixed_bits, num_threads, share_threads
     from nerode.models.own_models import (
         MOST_STATES,
         Layered,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         step_derivative,
     )
     from nerode.models.published import configuration, model_config
+    from nerode.models.shared_terms import SharedTerms, add_optional, sharing
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

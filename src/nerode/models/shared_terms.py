@@ -30,7 +30,7 @@ class SharedTerms:
 
     @property
     def leaves(self) -> list[Tensor]:
-        """What the parts got, of all terms that have gradients."""
+        """The tensors of the parts, of all terms that have gradients."""
         return [leaf for _, leaves in self._terms for leaf in leaves]
 
     def give(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
@@ -76,7 +76,7 @@ class SharedTerms:
 
 
 def _leaf(root: Any, roots: list[Tensor], leaves: list[Tensor]) -> Any:
-    """What the parts get instead of a tensor; a tensor that has gradients is added to the lists."""
+    """The tensor for the parts; it and its root are added to the lists if there are gradients."""
     if not isinstance(root, Tensor) or not root.requires_grad:
         return root
     roots.append(root)

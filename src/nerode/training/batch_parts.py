@@ -18,9 +18,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from nerode.models import Model, State
-from nerode.models.native.threads import num_threads, share_threads
-from nerode.models.shared_terms import SharedTerms, add_optional, sharing
+from nerode.models import Model, SharedTerms, State, add_optional, num_threads, share_threads, sharing
 
 _NUMBERS, _MOST = 1 << 18, 8
 """The features of a part, of all its positions together, and the most parts."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.models.native.threads import num_threads
+from nerode.models import num_threads
 
 
 def describe_environment() -> dict[str, Any]:

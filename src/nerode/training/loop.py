@@ -32,8 +32,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from nerode.core import FormatError, InputError, from_mapping, stream, to_mapping, write_atomically
-from nerode.models import TORCH_DTYPES, Model
-from nerode.models.native.threads import fixed_bits, num_threads
+from nerode.models import TORCH_DTYPES, Model, fixed_bits, num_threads
 from nerode.records import (
     AxisScore,
     Divergence,

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models import Ensemble, Model
-from nerode.models.native.threads import fixed_bits
+from nerode.models import Ensemble, Model, fixed_bits
 from nerode.records import Divergence, NotFinite, RunRecord, TrainSpec
 from nerode.tasks import build_task
 from nerode.training.batch_parts import run

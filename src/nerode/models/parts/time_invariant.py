@@ -65,7 +65,7 @@ def diagonal_system(
 
 
 def _diagonal_terms(gate: Tensor, write: Tensor, read: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The powers of the gate, what a chunk gives at each of its positions, and what it adds to the state."""
+    """The powers of the gate, and the outputs and the state of a chunk by its inputs."""
     powers = gate_powers(gate, size)
     kernel = ((read * write)[..., None] * powers[..., :size]).sum(1).real
     entering = _as_real_columns(write[..., None] * powers[..., :size].flip(-1)).transpose(1, 2)
@@ -73,7 +73,7 @@ def _diagonal_terms(gate: Tensor, write: Tensor, read: Tensor, size: int) -> tup
 
 
 def _with_state(inside: Tensor, read: Tensor, powers: Tensor) -> Tensor:
-    """What a chunk gives, and below it what the state before it gives."""
+    """The outputs of a chunk by its inputs, and below by the state before it."""
     leaving = _as_real_columns((read[..., None] * powers[..., 1:]).conj())
     return torch.cat([inside, leaving], dim=1)
 
@@ -114,7 +114,7 @@ def dense_system(
 
 
 def _dense_terms(matrix: Tensor, write: Tensor, read: Tensor, size: int) -> tuple[Tensor, ...]:
-    """What a chunk and the state before it give, what a chunk adds to the state, and powers of the matrix."""
+    """The outputs by inputs and state, the state by inputs, and powers of the matrix: of a chunk."""
     channels, outputs, _ = read.shape
     squares = _repeated_squares(matrix, size)
     reached = _krylov(squares, write[..., None], size)
@@ -143,7 +143,7 @@ def finite_convolution(
 
 
 def _band(kernel: Tensor, chunk: int) -> Tensor:
-    """What a window gives at each position of a chunk."""
+    """The outputs of a chunk by the inputs of its window."""
     width = chunk + kernel.shape[1] - 1
     return pad(kernel.flip(1), (chunk - 1, chunk - 1)).unfold(1, width, 1).flip(1).transpose(1, 2)
 
