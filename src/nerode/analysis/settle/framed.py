@@ -11,6 +11,7 @@ if the network never answers one of them incorrectly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,6 @@ from nerode.core import InputError
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
 from nerode.models import State
 from nerode.proofs import VALID_PREFIXES
-from nerode.proofs.floats.runner import Decode
 from nerode.tasks import Counting, Task
 
 _FRAME = "frame"
@@ -123,7 +123,7 @@ class Closing:
     module: nn.Module
     language: Language
     task: str | None
-    decode: Decode
+    decode: Callable[[Tensor], Tensor]
 
 
 def asked_network(model: nn.Module, task: Task) -> tuple[nn.Module, NetworkQuestion]:
