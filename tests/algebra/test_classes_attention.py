@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from nerode.algebra.classes import merging
 from nerode.algebra.classes.attention import (
     ComponentTable,
     before_last_letter,
@@ -16,6 +17,7 @@ from nerode.algebra.classes.attention import (
     split_letter,
 )
 from nerode.algebra.classes.table import decide_membership
+from nerode.algebra.components import OUTSIDE
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
 from nerode.languages.regex import regex_to_dfa
@@ -120,6 +122,61 @@ def test_letter_constant_locally_r_trivial_and_c_rasp_equal_their_definitions(co
         assert counted == told_apart(merged)
         seen |= {("A", bool(constant)), ("B", bool(local)), ("C", bool(counted))}
     assert len(seen) == 6
+
+
+def plain_fixed_pairs(table: ComponentTable, phase: list[int]) -> set[tuple[int, int]] | int:
+    """The pairs of states of one component that walks along pairs do not leave, or the longest such walk."""
+    pairs = {
+        (p, q) for states in table.groups() for p in states for q in states if p < q and phase[p] == phase[q]
+    }
+    moves = {
+        (p, q): {
+            (min(s, t), max(s, t))
+            for (a, s), (b, t) in itertools.product(table.inside(p), table.inside(q))
+            if a == b and s != t
+        }
+        for p, q in pairs
+    }
+    rounds, left = 0, set(pairs)
+    while ending := {pair for pair in left if not moves[pair] & left}:
+        left -= ending
+        rounds += 1
+    return left or rounds
+
+
+@pytest.mark.parametrize("rounds", [0, 16])
+@pytest.mark.parametrize("clocked", [False, True])
+def test_fixed_pairs_are_those_of_the_plain_search(
+    clocked: bool, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "_ROUNDS_UNSORTED", rounds)
+    rng = np.random.default_rng(21)
+    seen = set()
+    for _ in range(150):
+        size, letters = int(rng.integers(1, 12)), int(rng.integers(1, 4))
+        rows = rng.integers(-1, size, (size, letters)).tolist()
+        if rng.random() < 0.5:
+            # A long way round, on which states meet late.
+            rows = [[(q + 1) % size, *row[1:]] for q, row in enumerate(rows)]
+        table = ComponentTable.of(rows)
+        expected = plain_fixed_pairs(table, table.phases() if clocked else [0] * size)
+        found = fixed_pair(table, clocked=clocked)
+        if isinstance(found, int):
+            assert found == expected
+            seen.add(found)
+            continue
+        (p, q), word = found
+        assert isinstance(expected, set)
+        assert (p, q) in expected
+        assert word
+        for state in (p, q):
+            end = state
+            for letter in word:
+                end = rows[end][letter]
+                assert end != OUTSIDE
+            assert end == state
+        seen.add(-1)
+    assert len(seen) > 2
 
 
 # letter-constant (recognise, predict), window, rounds at the last letter, whether the end mark agrees.

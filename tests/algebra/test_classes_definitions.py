@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from nerode.algebra.classes import piecewise
 from nerode.algebra.classes.subject import Subject
 from nerode.algebra.classes.table import CLASSES
 from nerode.languages import Dfa
@@ -172,3 +173,28 @@ def test_l_trivial_languages_are_reversed_r_trivial_ones() -> None:
         assert decided("reverse-definite", dfa)[0] == decided("definite", reverse(dfa))[0]
         for name in ("locally-testable", "locally-threshold-testable", "dot-depth-one", "da", "star-free"):
             assert decided(name, dfa)[0] == decided(name, reverse(dfa))[0], name
+
+
+def plain_reversed(dfa: Dfa) -> list[list[int]]:
+    """The automaton of the reversed language, set by set."""
+    columns = Subject(dfa).columns.tolist()
+    sets = [frozenset(np.flatnonzero(dfa.accepting).tolist())]
+    edges = []
+    for found in sets:
+        images = [frozenset(q for q, target in enumerate(column) if target in found) for column in columns]
+        sets += [image for image in dict.fromkeys(images) if image not in sets]
+        edges.append([sets.index(image) for image in images])
+    return edges
+
+
+@pytest.mark.parametrize("bits", [1, 4_000_000])
+def test_the_reversed_automaton_is_found_in_the_order_of_the_plain_search(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(piecewise, "_BITS_AT_ONCE", bits)
+    rng = np.random.default_rng(21)
+    for _ in range(60):
+        dfa = random_dfa(rng, most_states=7)
+        count, edges = piecewise._accepted_from(Subject(dfa))
+        assert edges == plain_reversed(dfa)
+        assert count == len(edges)

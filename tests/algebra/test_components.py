@@ -81,6 +81,7 @@ def test_large_graphs_have_the_same_components_with_and_without_scipy(
     source, target = rng.integers(0, 300, 400), rng.integers(0, 300, 400)
     plain = components.edge_labels(300, source, target)
     monkeypatch.setattr(components, "_PLAIN_EDGES", 0)
+    monkeypatch.setattr(components, "_FEW_EDGES", 0)
     if not installed:
         monkeypatch.setattr(components, "_sparse_graphs", lambda: None)
     other = components.edge_labels(300, source, target)

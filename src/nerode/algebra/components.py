@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,11 @@ _BETWEEN_LOOKS = 1_024
 
 _PLAIN_EDGES = 60_000
 """Above this many edges scipy, where it is installed, is worth the time that its import takes."""
+
+_FEW_EDGES = 1_000
+"""Above this many it is quicker where it is imported already."""
+
+_SCIPY = "scipy.sparse.csgraph"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +128,8 @@ def component_labels(successors: Sequence[Sequence[int]]) -> list[int]:
 
 def edge_labels(num_nodes: int, source: Numbers, target: Numbers) -> Numbers:
     """Returns for each node the number of its strong component in a graph given by its edges."""
-    if len(source) > _PLAIN_EDGES and _sparse_graphs() is not None:
+    few = _FEW_EDGES if _SCIPY in sys.modules else _PLAIN_EDGES
+    if len(source) > few and _sparse_graphs() is not None:
         return _compiled_labels(num_nodes, source, target)
     order = np.argsort(source, kind="stable")
     ends = np.searchsorted(source[order], np.arange(num_nodes + 1)).tolist()

@@ -12,13 +12,13 @@ part gives the one for prediction; pairs (state, time modulo m) give the one wit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from nerode.algebra.classes.merging import joining_word
+from nerode.algebra.classes.merging import joined_fixed_states, joining_word, merge_pairs, merging_inside
 from nerode.algebra.classes.subject import Evidence, Subject, describe_words, member, violation
 from nerode.algebra.components import OUTSIDE, Rows, distinguishing_word, strong_components
 from nerode.core import Budget, charge, started
@@ -31,9 +31,6 @@ STUTTER_INVARIANT = "aa = a for letters a"
 
 LONGEST_CLOCK = 12
 """Clocks modulo 1, 2, 3 … are tried up to this one."""
-
-_MOST_EDGES = 4_000_000
-"""Pairs of states times letters that are listed at once."""
 
 Pair = tuple[int, int]
 
@@ -146,101 +143,19 @@ def fixed_pair(table: ComponentTable, *, clocked: bool = False) -> tuple[Pair, W
             class are in one component of the pairs (state, time modulo m), and with m a multiple of all
             periods no others are.
     """
-    if not clocked and (window := _window(table)) is not None:
-        return window
-    phase = table.phases() if clocked else [0] * len(table.rows)
-    nodes = [
-        (p, q) for states in table.groups() for p in states for q in states if p < q and phase[p] == phase[q]
-    ]
-    number = {pair: i for i, pair in enumerate(nodes)}
-    moves: list[dict[int, int]] = [{} for _ in nodes]
-    inside = [dict(table.inside(q)) for q in range(len(table.rows))]
-    for found, (p, q) in zip(moves, nodes, strict=True):
-        charge()
-        reached = inside[q]
-        for letter, target in inside[p].items():
-            other = reached.get(letter, target)
-            if other != target:
-                found.setdefault(number[(target, other) if target < other else (other, target)], letter)
-    depth = [0] * len(nodes)
-    for cycle in strong_components([list(m) for m in moves]):
-        if len(cycle) > 1 or cycle[0] in moves[cycle[0]]:
-            return _fixing_word(table.rows, nodes[cycle[0]], moves, cycle[0], nodes)
-        # Successors come first, so their depths are known.
-        depth[cycle[0]] = max((1 + depth[following] for following in moves[cycle[0]]), default=1)
-    return max(depth, default=0)
-
-
-def _window(table: ComponentTable) -> int | None:
-    """The window that decides; None if some word fixes two states of a component, or pairs are too many."""
-    found = [_longest_walk(table, states) for states in table.groups()]
-    return None if None in found else max((length for length in found if length is not None), default=0)
-
-
-def _longest_walk(table: ComponentTable, states: list[int]) -> int | None:
-    """The most pairs of different states on a walk inside a component; None if there is no end, or too many.
-
-    Pairs that lead to no others are taken away, then those that only led to these, until none are left.
-    """
-    place = np.full(len(table.rows) + 1, OUTSIDE)
-    place[states] = np.arange(len(states))
-    # Targets in other components, and OUTSIDE itself, have no place.
-    moves = np.unique(place[np.array([table.rows[q] for q in states])], axis=1)
-    first, second = np.triu_indices(len(states), 1)
-    count = len(first)
-    if count * moves.shape[1] > _MOST_EDGES:
-        return None
-    number = np.zeros((len(states), len(states)), dtype=np.intp)
-    number[first, second] = number[second, first] = np.arange(count)
-    sources, targets = [], []
-    for column in moves.T:
-        charge()
-        one, other = column[first], column[second]
-        kept = np.flatnonzero((one != OUTSIDE) & (other != OUTSIDE) & (one != other))
-        sources.append(kept)
-        targets.append(number[one[kept], other[kept]])
-    source, target = np.concatenate(sources), np.concatenate(targets)
-    left = np.bincount(source, minlength=count)
-    order = np.argsort(target, kind="stable")
-    incoming, begins = source[order], np.searchsorted(target[order], np.arange(count + 1))
-    ends = np.flatnonzero(left == 0)
-    rounds = taken = 0
-    while len(ends):
-        charge()
-        rounds, taken = rounds + 1, taken + len(ends)
-        sizes = begins[ends + 1] - begins[ends]
-        places = np.repeat(begins[ends] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        earlier, fewer = np.unique(incoming[places], return_counts=True)
-        left[earlier] -= fewer
-        ends = earlier[left[earlier] == 0]
-    return rounds if taken == count else None
-
-
-def _fixing_word(
-    rows: Rows, pair: Pair, moves: Sequence[dict[int, int]], start: int, nodes: Sequence[Pair]
-) -> tuple[Pair, Word]:
-    """A word that takes a pair of states to itself; twice round if the first round exchanges the two."""
-    came_from: dict[int, tuple[int, int]] = {}
-    order = [start]
-    word: list[int] = []
-    for node in order:
-        for following, letter in moves[node].items():
-            if following == start:
-                word = [letter]
-                while node != start:
-                    node, letter = came_from[node]
-                    word.append(letter)
-                word.reverse()
-                break
-            if following not in came_from:
-                came_from[following] = (node, letter)
-                order.append(following)
-        if word:
-            break
-    p = pair[0]
-    for letter in word:
-        p = rows[p][letter]
-    return pair, tuple(word if p == pair[0] else [*word, *word])
+    size = len(table.rows)
+    component, targets = np.array(table.component), np.array(table.rows).reshape(size, -1).T
+    # A last place for OUTSIDE, which is in no component.
+    inside = np.append(component, OUTSIDE)[targets] == component
+    columns = np.where(inside, targets, OUTSIDE)
+    letters = np.sort(np.unique(columns, axis=0, return_index=True)[1])
+    phase = np.array(table.phases() if clocked else [0] * size)
+    labels = component * (1 + int(phase.max(initial=0))) + phase
+    found = merge_pairs(columns[letters], labels, letters.tolist())
+    if found.stuck is not None:
+        return found.stuck, found.loop
+    assert found.length is not None
+    return found.length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +225,8 @@ def _potential_forms(
     states: list[int], edges: list[tuple[int, int, int]], labels: list[int], budget: Budget
 ) -> dict[int, Vector]:
     """The potential of each state as a form in the weights, modulo what vanishes for all balanced weights."""
+    # A label that is on a loop has the weight 0.
+    zero = {name for (q, _, t), name in zip(edges, labels, strict=True) if q == t}
     path: dict[int, Vector] = {states[0]: {}}
     ways: dict[int, list[tuple[int, int]]] = {}
     for (q, _, t), name in zip(edges, labels, strict=True):
@@ -317,16 +234,25 @@ def _potential_forms(
     for q in (order := [states[0]]):
         for t, name in ways.get(q, ()):
             if t not in path:
-                path[t] = {**path[q], name: path[q].get(name, 0) + 1}
+                path[t] = dict(path[q]) if name in zero else {**path[q], name: path[q].get(name, 0) + 1}
                 order.append(t)
     echelon: dict[int, Vector] = {}
+    seen: set[frozenset[tuple[int, int | Fraction]]] = set()
+    rank = len(set(labels) - zero)
     for (q, _, t), name in zip(edges, labels, strict=True):
         budget.check_time()
+        if len(echelon) == rank:
+            return {state: {} for state in states}
         closed = dict(path[q])
-        closed[name] = closed.get(name, 0) + 1
+        if name not in zero:
+            closed[name] = closed.get(name, 0) + 1
         for column, value in path[t].items():
             closed[column] = closed.get(column, 0) - value
-        rest = _reduced({c: v for c, v in closed.items() if v}, echelon)
+        walk = frozenset((c, v) for c, v in closed.items() if v)
+        if walk in seen:
+            continue
+        seen.add(walk)
+        rest = _reduced(dict(walk), echelon)
         if rest:
             pivot = min(rest)
             first = rest[pivot]
@@ -365,7 +291,7 @@ def before_last_letter(rows: Rows) -> tuple[Rows, list[int]]:
 
 def letter_constant(subject: Subject) -> Evidence:
     """Decides whether each letter takes all states of a component to one state."""
-    found = split_letter(ComponentTable.of(subject.rows))
+    found = split_letter(ComponentTable(rows=subject.rows, component=tuple(subject.component)))
     if found is None:
         return member()
     p, q, letter = found
@@ -378,12 +304,9 @@ def locally_r_trivial(subject: Subject) -> Evidence:
 
     References: [CohenPerrinPin1993] for the mirror image, next and eventually.
     """
-    found = fixed_pair(ComponentTable.of(subject.rows))
-    if isinstance(found, int):
-        return member(parameter=found)
-    (p, q), word = found
-    words = {"z": word, "x": joining_word(subject, p, q), "y": joining_word(subject, q, p)}
-    return violation(subject, LOCALLY_R_TRIVIAL, words)
+    if (fixed := joined_fixed_states(subject)) is None:
+        return member(parameter=merging_inside(subject).length)
+    return violation(subject, LOCALLY_R_TRIVIAL, dict(zip("zxy", fixed, strict=True)))
 
 
 def c_rasp(subject: Subject) -> Evidence:

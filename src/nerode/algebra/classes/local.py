@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from nerode.algebra.classes.merging import (
     IGNORED,
-    Numbers,
     check_pairs,
     joined_fixed_states,
     joining_word,
@@ -26,6 +25,7 @@ from nerode.algebra.classes.subject import (
     violation,
 )
 from nerode.algebra.components import (
+    Numbers,
     PartialAction,
     distinguishing_word,
     loop_word,
@@ -111,7 +111,7 @@ def locally_testable(subject: Subject) -> Evidence:
             words = {"x": x, "y": back, "z": forth}
         return violation(subject, LOCALLY_TESTABLE, words)
     component = np.array(subject.component)
-    check_pairs(subject, n * n)
+    check_pairs(len(subject.letters), n * n)
     reaches = _reachability(subject)
     sources = _fixed_pairs(subject) & reaches & (component[:, None] != component[None, :])
     pair = _pair_with_unequal_spans(subject, reaches, component, sources)

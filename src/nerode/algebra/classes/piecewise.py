@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from operator import itemgetter
+from collections import deque
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from nerode.algebra.classes.subject import (
     describe_words,
     member,
     remembered,
+    violates,
     violation,
 )
 from nerode.algebra.components import component_labels, tuple_path
@@ -27,6 +28,11 @@ L_TRIVIAL = "y (xy)^ω = (xy)^ω"
 ONE_IDEMPOTENT_PER_R_CLASS = "(x^ω y^ω)^ω x^ω = (x^ω y^ω)^ω"
 APERIODIC = "x^(ω+1) = x^ω"
 R_INFINITY = f"{APERIODIC}, {ONE_IDEMPOTENT_PER_R_CLASS}"
+
+_MOST_DETOURS = 60
+"""Pairs of letters that are tried first."""
+
+_BITS_AT_ONCE = 4_000_000
 
 _MOST_REVERSED_STATES = 20_000
 
@@ -60,9 +66,11 @@ def l_trivial(subject: Subject) -> Evidence:
     """
     if (counter := subject.known_counter) is not None:
         return violation(subject, L_TRIVIAL, {"x": counter.loop, "y": counter.loop})
-    sets, edges = _accepted_from(subject)
+    if (words := _quick_detour(subject)) is not None:
+        return violation(subject, L_TRIVIAL, words)
+    num_sets, edges = _accepted_from(subject)
     labels = component_labels(edges)
-    if len(set(labels)) == len(sets):
+    if len(set(labels)) == num_sets:
         return member()
     for source, targets in enumerate(edges):
         for j, target in enumerate(targets):
@@ -74,35 +82,55 @@ def l_trivial(subject: Subject) -> Evidence:
     raise AssertionError("a component of two sets has no edge inside")
 
 
-def _accepted_from(subject: Subject) -> tuple[list[int], list[list[int]]]:
-    """Returns the sets {q : qw accepts} as bitmasks, and where putting a letter in front of w leads."""
-    n = subject.dfa.num_states
-    before = [[0] * n for _ in subject.letters]
-    for j, column in enumerate(subject.columns.tolist()):
-        for q, target in enumerate(column):
-            before[j][target] |= 1 << q
-    start = sum(1 << q for q, accepts in enumerate(subject.accepting) if accepts)
-    number = {start: 0}
-    sets = [start]
-    edges: list[list[int]] = []
+def _quick_detour(subject: Subject) -> dict[str, Word] | None:
+    """Returns two letters that violate the identity, among the first few; None if none do.
+
+    This spares automata whose reversed ones are large.
+    """
+    pairs = itertools.islice(itertools.permutations(range(len(subject.letters)), 2), _MOST_DETOURS)
+    for i, j in pairs:
+        y = subject.columns[j]
+        loop = y[subject.columns[i]]
+        # A power of two that is at least the number of states is past all that is not repeated.
+        for _ in range(len(y).bit_length()):
+            loop = loop[loop]
+        if not np.array_equal(loop[y], loop):
+            words: dict[str, Word] = {"x": (subject.letters[i],), "y": (subject.letters[j],)}
+            return words if violates(subject, L_TRIVIAL, words) else None
+    return None
+
+
+def _accepted_from(subject: Subject) -> tuple[int, list[list[int]]]:
+    """Returns how many sets {q : qw accepts} there are, and where putting a letter in front of w leads.
+
+    Many sets are looked at together, those found first before the others.
+    """
     limit = min(_MOST_REVERSED_STATES, subject.budget.states)
-    for mask in sets:
-        if len(sets) > limit:
-            raise BudgetExceeded(
-                "states", limit, known_so_far={"states of the reversed automaton": len(sets)}
-            )
+    many = max(1, _BITS_AT_ONCE // max(1, subject.columns.size))
+    pending = deque([np.array([subject.accepting])])
+    number = {np.packbits(pending[0], axis=1).tobytes(): 0}
+    edges: list[list[int]] = []
+    while pending:
         subject.budget.check_time()
-        members = [q for q, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
-        row = []
-        for table in before:
-            # Preimages of distinct states are disjoint: their sum is their union.
-            image = sum(itemgetter(*members)(table)) if len(members) > 1 else sum(table[q] for q in members)
-            if image not in number:
-                number[image] = len(sets)
-                sets.append(image)
-            row.append(number[image])
-        edges.append(row)
-    return sets, edges
+        if len(number) > limit:
+            raise BudgetExceeded(
+                "states", limit, known_so_far={"states of the reversed automaton": len(number)}
+            )
+        level = pending.popleft()
+        if len(level) > many:
+            pending.appendleft(level[many:])
+            level = level[:many]
+        known = len(number)
+        # One row per set and letter: the states that the letter takes into the set.
+        images = level[:, subject.columns].reshape(-1, level.shape[1])
+        packed = np.packbits(images, axis=1)
+        keys = packed.view(f"V{packed.shape[1]}").ravel().tolist()
+        found = [number.setdefault(key, len(number)) for key in keys]
+        edges += np.array(found, dtype=np.int64).reshape(len(level), -1).tolist()
+        numbers, first = np.unique(found, return_index=True)
+        if len(number) > known:
+            pending.append(images[first[numbers >= known]])
+    return len(number), edges
 
 
 def _path(edges: list[list[int]], source: int, target: int) -> list[int]:
@@ -226,7 +254,7 @@ def _failing_deletion(subject: Subject) -> tuple[int, int] | None:
     """Returns a state q and a letter a such that L(qa) is not inside L(q), or None."""
     n = subject.dfa.num_states
     columns = subject.columns
-    check_pairs(subject, n * n)
+    check_pairs(len(subject.letters), n * n)
     accepting, live = np.asarray(subject.dfa.accepting), np.asarray(subject.dfa.live)
     origin: npt.NDArray[np.int64] = np.full(n * n, -1, dtype=np.int64)
     for j, column in enumerate(columns):
