@@ -139,8 +139,10 @@ def _in_digits(
     A digit is a counter modulo its base that reads the lower digits: it also counts their carry.
     """
     written = _Rewriting(machine)
-    for level in machine.levels:
-        bases = bases_of(level.num_labels) if level.kind == "cyclic" else []
+    split = [bases_of(level.num_labels) if level.kind == "cyclic" else [] for level in machine.levels]
+    if all(len(bases) < 2 for bases in split):
+        return machine
+    for level, bases in zip(machine.levels, split, strict=True):
         if len(bases) > 1:
             written.add_digits(level, bases)
         else:
@@ -162,8 +164,14 @@ def without_counter_resets(
         modulus: the smallest modulus of a counter that is split.
     """
     written = _Rewriting(machine)
-    for level in machine.levels:
-        if level.kind == "cyclic" and level.resets and level.num_labels >= modulus:
+    split = [
+        level.kind == "cyclic" and bool(level.resets) and level.num_labels >= modulus
+        for level in machine.levels
+    ]
+    if not any(split):
+        return machine
+    for level, is_split in zip(machine.levels, split, strict=True):
+        if is_split:
             written.add_difference(level)
         else:
             written.add(level)

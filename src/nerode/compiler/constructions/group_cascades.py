@@ -128,7 +128,8 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
         cascade = request.once("solvable cascade", lambda: decompose_solvable(dfa, request.options.budget))
     except NotSolvable as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
-    return tabulate(cascade, dfa, request.options.budget), cascade.route
+    machine = request.once("solvable machine", lambda: tabulate(cascade, dfa, request.options.budget))
+    return machine, cascade.route
 
 
 def _network(request: Request, machine: LevelMachine, *, route: str, key: str) -> Network:
@@ -202,7 +203,7 @@ def compile_products(request: Request) -> Network:
     """
     dfa = request.automaton
     cascade = request.once("cascade", lambda: decompose_general(dfa, request.options.budget))
-    machine = tabulate(cascade, dfa, request.options.budget)
+    machine = request.once("machine of the cascade", lambda: tabulate(cascade, dfa, request.options.budget))
     exact = request.options.exact_floats
     if exact:
         machine = in_primes(machine, request.options.budget)

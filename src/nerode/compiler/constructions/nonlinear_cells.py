@@ -28,6 +28,7 @@ from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets, one_layer_network, state_layer
 from nerode.compiler.thresholds import (
     Preimage,
+    ThresholdCoding,
     affine_rows,
     code_by_thresholds,
     letter_sum,
@@ -77,8 +78,7 @@ def compile_elman_tanh(request: Request) -> Network:
     coding = request.once("threshold coding", lambda: code_by_thresholds(dfa))
     gain = saturating_gain(coding.spread)
     names = [unit.name for unit in coding.units]
-    bits = [_HALF * (1 + direction(name)) for name in names]
-    rows = [gain * (unit_sum(dfa, coding, unit, bits) + _HALF) for unit in coding.units]
+    rows = [gain * (total + _HALF) for total in _signed_sums(request, coding)]
     layer = _elman_layer(dfa, names, "tanh", rows, start=[2 * bit - 1 for bit in coding.start])
     margin = Fraction(1, 2 * coding.spread)
     return one_layer_network(
@@ -91,6 +91,18 @@ def compile_elman_tanh(request: Request) -> Network:
         ),
         reference=Reference("Dankowiakowski2025"),
     )
+
+
+def _signed_sums(
+    request: Request, coding: ThresholdCoding, scale: Fraction = Fraction(1)
+) -> list[DirectionForm]:
+    """The sums of all units of a coding, whose bits are read from numbers near -scale and scale."""
+
+    def compute() -> list[DirectionForm]:
+        bits = [_HALF * (1 + scale * direction(unit.name)) for unit in coding.units]
+        return [unit_sum(request.automaton, coding, unit, bits) for unit in coding.units]
+
+    return request.once(f"threshold sums, scale {scale}", compute)
 
 
 def compile_elman_relu(request: Request) -> Network:
@@ -222,8 +234,7 @@ def compile_gated_cells(request: Request) -> Network:
     gate = _gate_bias(coding.spread)
     scale = Fraction(1) if cell != "lstm" else _COARSE if coding.spread <= _MANY else _FINE
     names = [unit.name for unit in coding.units]
-    bits = [_HALF * (1 + scale * direction(name)) for name in names]
-    rows = [gain * (unit_sum(dfa, coding, unit, bits) + _HALF) for unit in coding.units]
+    rows = [gain * (total + _HALF) for total in _signed_sums(request, coding, scale)]
     reads = [f"x={symbol}" for symbol in dfa.alphabet]
     signs = [2 * bit - 1 for bit in coding.start]
     return one_layer_network(
