@@ -13,7 +13,7 @@ import pytest
 
 from nerode import kernel
 from nerode.compiler import compile_language
-from nerode.kernel import Unreadable, WorkBudget
+from nerode.kernel import Unreadable, WorkBudget, work
 from nerode.kernel.covers import COVER_KEYS
 from nerode.languages import describe_language, resolve_language
 from nerode.languages.ngrams import NgramLanguage, parse_arpa
@@ -331,6 +331,33 @@ def test_a_network_that_never_closes_ends_with_its_budget() -> None:
     budget = WorkBudget(seconds=0.5, cells=10**9)
     with pytest.raises(kernel.OverBudget, match="CPU seconds"):
         kernel.prove(network, language, "joint-closure", description, budget=budget)
+
+
+def test_a_walk_that_cannot_visit_the_cells_it_knows_in_time_ends_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(work.time, "thread_time", lambda: now)
+    count = work.WorkCount(WorkBudget(seconds=16.0))
+    count.begin_walk(letters=2)
+    # Five cells each second: the six that are known, and then the eighty, may still fit.
+    for cells, steps in ((6, 10), (80, 20)):
+        count.count_cells(cells)
+        count.count_steps(steps)
+        now += 1.1
+        count.spend(work._BETWEEN_LOOKS)
+    # One slow step says nothing.
+    count.count_cells(400)
+    count.count_steps(21)
+    now += 3.0
+    count.spend(work._BETWEEN_LOOKS)
+    count.count_steps(30)
+    with pytest.raises(kernel.OverBudget, match="too few for 385 more of 400 cells") as stop:
+        count.spend(work._BETWEEN_LOOKS)
+    assert (stop.value.cells, stop.value.left) == (400, 385)
+    count.end_walk()
+    now += 2.0
+    count.spend(work._BETWEEN_LOOKS)
 
 
 def test_a_tally_with_too_low_a_cap_is_refused() -> None:

@@ -183,6 +183,8 @@ class FormRegion:
 
     def least(self, value: Value) -> Rational | None:
         """Returns the least value; None for none."""
+        if type(value) is int:
+            return value
         if not isinstance(value, AffineForm):
             return _rational(value)
         if len(self.chain) == 1 and not self.scaled:
@@ -201,7 +203,7 @@ class FormRegion:
         """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
         total = value.constant
         for name, given in value.terms.items():
-            known, amount = self.ranges[name], _rational(given)
+            known, amount = self.ranges[name], given if type(given) is int else _rational(given)
             end = known.high if (amount > 0) == (side > 0) else known.low
             if end is None:
                 return None
@@ -289,6 +291,8 @@ class FormRegion:
 
     def relu(self, value: Value) -> Value:
         """Returns max(value, 0)."""
+        if type(value) is int:
+            return value if value > 0 else 0
         if not isinstance(value, AffineForm):
             return value if sign(value) > 0 else 0
         direction = self.direction(value)
@@ -383,9 +387,10 @@ class FormRegion:
         """Returns what the value and its bounds on this region depend on."""
         if not isinstance(value, AffineForm):
             return value
+        ranges = self.ranges
         parts = []
         for name, amount in value.terms.items():
-            known = self.ranges[name]
+            known = ranges[name]
             parts.append((name, amount, known.low, known.high, known.grid))
         # By name: equal forms may have their terms in another order.
         return (value.constant, *(sorted(parts) if len(parts) > 1 else parts))

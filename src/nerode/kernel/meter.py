@@ -115,8 +115,14 @@ class ExactnessMeter:
         """
         if self._broken:
             return
-        if region.ranges and not self._is_new(tuple([(region.key(c), region.key(v)) for c, v in terms])):
-            return
+        if region.ranges:
+            key = region.key
+            seen = [
+                (key(c) if type(c) is AffineForm else c, key(v) if type(v) is AffineForm else v)
+                for c, v in terms
+            ]
+            if not self._is_new(tuple(seen)):
+                return
         up = 0
         down = 0
         grid = 0

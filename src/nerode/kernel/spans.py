@@ -201,18 +201,20 @@ class SpanRows:
                 self._columns.setdefault(name, []).append((i, c))
         self._divided = [(i, below) for i, (_, below, _, _) in enumerate(self._rows) if below != 1]
         self._size = sum(1 + len(held) + len(named) for _, _, held, named in self._rows)
-        self._shares: dict[Sequence[Span], list[Span]] = {}
+        self._shares: dict[Sequence[Span], tuple[list[int], list[int]]] = {}
 
     def all_values(self, table: Mapping[str, Span], state: Sequence[Span] = ()) -> list[Span]:
         """Returns all rows; a name that is not in the table stands for zero."""
         self._work.spend(4 * self._size)
         shares = self._shares.get(state)
         if shares is None:
-            shares = [_total(start, held, state) for start, _, held, _ in self._rows]
-            self._shares[state] = shares
-        lows, highs = [low for low, _ in shares], [high for _, high in shares]
+            totals = [_total(start, held, state) for start, _, held, _ in self._rows]
+            shares = self._shares[state] = ([low for low, _ in totals], [high for _, high in totals])
+        lows, highs, columns = shares[0].copy(), shares[1].copy(), self._columns
         for name, (low, high) in table.items():
-            for i, c in self._columns.get(name, ()):
+            if name not in columns:
+                continue
+            for i, c in columns[name]:
                 if c > 0:
                     lows[i] += c * low
                     highs[i] += c * high

@@ -290,8 +290,8 @@ class SpanArithmetic:
     def above(self, value: Span, threshold: Fraction) -> bool | None:
         """Whether the values are above the threshold; None if some are and some are not."""
         low, high = value
-        bound = threshold * spans.ONE
-        return True if low > bound else False if high <= bound else None
+        below, bound = threshold.denominator, threshold.numerator * spans.ONE
+        return True if low * below > bound else False if high * below <= bound else None
 
     def largest(self, products: Sequence[Span]) -> int:
         """Returns the number of the value that seems largest."""

@@ -255,8 +255,9 @@ class CappedCoordinate(ExactCoordinate):
 
     def fold(self, value: Value, step: CellStep) -> Hashable:
         """Returns the value or the cap."""
-        low = step.region.least(value)
-        earlier = step.region.least(step.old[self.place[0]][self.place[1]]) if step.old else low
+        least = step.region.least
+        low = least(value)
+        earlier = least(step.old[self.place[0]][self.place[1]]) if step.old else low
         if low is None or earlier is None or low < earlier:
             raise self.refuse("has a cap, and a step lowers it")
         return self.cap if low >= self.cap else super().fold(value, step)

@@ -59,6 +59,9 @@ class Domain(ABC):
     names_words: bool
     """Whether the run of every word that leads to a cell is in it, so that a wrong answer names a word."""
 
+    steps_evenly = True
+    """Whether the last cells take about as long as the first; if so, a walk that will not end is stopped."""
+
     @abstractmethod
     def start(self) -> WalkCell:
         """Returns the cell that holds the start."""
@@ -108,6 +111,8 @@ class _Wrong(Exception):
 class _Walker:
     def __init__(self, problem: CheckProblem, domain: Domain, task: str, limit: int) -> None:
         self.problem = problem
+        self.work = problem.work
+        self.num_letters = len(problem.language.letters.symbols)
         self.domain = domain
         self.task = task
         self.limit = limit
@@ -118,6 +123,7 @@ class _Walker:
 
     def run(self) -> WalkResult:
         table = hashlib.sha256()
+        self.work.begin_walk(self.num_letters if self.domain.steps_evenly else 0)
         try:
             self._check_empty_word()
             self._find(self.domain.start(), -1, -1)
@@ -127,6 +133,8 @@ class _Walker:
                     return self._result(None, closed=False)
         except _Wrong as wrong:
             return self._result(wrong.failure, closed=False)
+        finally:
+            self.work.end_walk()
         return self._result(None, closed=True, digest=table.hexdigest())
 
     def _result(self, failure: Failure | None, *, closed: bool, digest: str = "") -> WalkResult:
@@ -142,7 +150,8 @@ class _Walker:
         """One line of the table: the cells that each letter leads to from a cell."""
         row = []
         legal = self.domain.legal(cell).letters if self.task == VALID_PREFIXES else None
-        for letter in range(len(self.problem.language.letters.symbols)):
+        for letter in range(self.num_letters):
+            self.work.count_steps(i * self.num_letters + letter)
             if legal is not None and letter not in legal:
                 row.append("-")
                 continue
@@ -182,7 +191,7 @@ class _Walker:
             self.number[cell] = known
             self.order.append(cell)
             self.came.append((i, letter))
-            self.problem.work.count_cells(len(self.order))
+            self.work.count_cells(len(self.order))
         return known
 
     def _word(self, i: int) -> tuple[int, ...]:
@@ -269,6 +278,9 @@ class PointDomain(ConfigurationDomain):
     In interval arithmetic the value is a span around the run of one word; an answer that it leaves open
     counts as correct, so that only words that surely fail are found.
     """
+
+    # Layers remember their steps, so that most cells are much quicker than the first ones.
+    steps_evenly = False
 
     def start(self) -> WalkCell:
         """Returns start state and first configuration."""

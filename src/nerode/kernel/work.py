@@ -7,6 +7,7 @@ OverBudget     the budget is used up before the question is settled
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -32,19 +33,22 @@ class Undecided(Exception):
 
 
 class OverBudget(Exception):
-    """The budget is used up.
+    """The budget is used up, or will be before the cells that are known already have been visited.
 
     Attributes:
         resource: the field of the budget.
         limit: its value.
         cells: how many cells had been found.
+        left: how many of them will not be visited in time; 0 if the budget is used up.
     """
 
-    def __init__(self, resource: str, limit: float, cells: int) -> None:
-        super().__init__(f"budget exceeded: {limit:,} {resource} are used up after {cells:,} cells")
+    def __init__(self, resource: str, limit: float, cells: int, left: int = 0) -> None:
+        why = f"are too few for {left:,} more of" if left else "are used up after"
+        super().__init__(f"budget exceeded: {limit:,} {resource} {why} {cells:,} cells")
         self.resource = resource
         self.limit = limit
         self.cells = cells
+        self.left = left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +70,23 @@ class WorkBudget:
             )
 
 
+_WINDOW, _STEPS = 1 / 16, 8
+"""The share of the seconds, and the steps, over which the speed of a walk is measured at least."""
+
+_FIRST_LOOK = 1 / 4
+"""The share of the seconds that every walk has."""
+
+_FASTEST = 0.5
+"""Steps that are left are taken to need at least this share of the time of the fastest so far: what was
+computed once is remembered, so that a walk becomes faster."""
+
+
 class WorkCount:
-    """Counts what a check does: units of work, which stand for operations on machine words, and cells."""
+    """Counts what a check does: units of work, which stand for operations on machine words, and cells.
+
+    A walk says how many steps are left of those that it knows of. If they do not fit into the seconds that
+    are left, the check ends at once: the walk has to take them all, and may find more.
+    """
 
     def __init__(self, budget: WorkBudget | None = None) -> None:
         self.budget = budget or WorkBudget()
@@ -75,6 +94,9 @@ class WorkCount:
         self.cells = 0
         self._next_look = _BETWEEN_LOOKS
         self._started = time.thread_time()
+        self._steps = self._letters = 0
+        self._measured = (0.0, 0)
+        self._per_step = math.inf
 
     def spend(self, units: int) -> None:
         """Counts units of work; looks at the clock from time to time.
@@ -85,8 +107,34 @@ class WorkCount:
         self.units += units
         if self.units >= self._next_look:
             self._next_look = self.units + _BETWEEN_LOOKS
-            if self.elapsed() > self.budget.seconds:
-                raise OverBudget("CPU seconds", self.budget.seconds, self.cells)
+            self._look(self.elapsed())
+
+    def _look(self, elapsed: float) -> None:
+        seconds = self.budget.seconds
+        if elapsed > seconds:
+            raise OverBudget("CPU seconds", seconds, self.cells)
+        since, steps = elapsed - self._measured[0], self._steps - self._measured[1]
+        if self._letters and since > _WINDOW * seconds and steps >= _STEPS:
+            self._measured = (elapsed, self._steps)
+            self._per_step = min(self._per_step, since / steps)
+            left = self.cells - self._steps // self._letters
+            needed = _FASTEST * self._per_step * self._letters * left
+            if elapsed > _FIRST_LOOK * seconds and elapsed + needed > seconds:
+                raise OverBudget("CPU seconds", seconds, self.cells, left)
+
+    def begin_walk(self, letters: int) -> None:
+        """Notes that a walk begins with so many letters per cell; 0 if its speed says nothing."""
+        self.cells = self._steps = 0
+        self._letters = letters
+        self._measured, self._per_step = (self.elapsed(), 0), math.inf
+
+    def end_walk(self) -> None:
+        """Notes that no cells are left."""
+        self._letters = 0
+
+    def count_steps(self, steps: int) -> None:
+        """Notes how many steps a walk has taken."""
+        self._steps = steps
 
     def count_cells(self, cells: int) -> None:
         """Notes how many cells a walk has found.

@@ -31,7 +31,7 @@ from nerode.kernel import (
     claim_to_json,
 )
 from nerode.proofs.boxes import SMALLEST_NOISE, STATE_BOXES, certify_boxes, certify_state_boxes
-from nerode.proofs.certification import certify, fades
+from nerode.proofs.certification import certify, unending_method
 from nerode.proofs.folder import (
     RUN_WEIGHTS,
     check,
@@ -99,7 +99,6 @@ __all__ = [
     "check_polished",
     "claim_network_folder",
     "claim_to_json",
-    "fades",
     "find_fragile_words",
     "find_window",
     "graph_claims",
@@ -112,5 +111,6 @@ __all__ = [
     "run_tensor_hash",
     "stated_claims",
     "tensor_hash",
+    "unending_method",
     "write_folder",
 ]

@@ -49,13 +49,31 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Arrays of intervals: all reals from `low` to `high`, element by element; one box per row."""
+    """Arrays of intervals: all reals from `low` to `high`, element by element; one box per row.
+
+    Attributes:
+        low, high: the ends.
+        origin: fewer boxes, and which of them stands in each row; None if nothing of the kind is known. An
+            affine map is computed once for each of these.
+    """
 
     low: Floats
     high: Floats
+    origin: tuple[Boxes, Integers] | None = None
 
     def __getitem__(self, index: Any) -> Boxes:
         return Boxes(self.low[index], self.high[index])
+
+    def take(self, rows: Integers) -> Boxes:
+        """Returns some of the boxes, which know where they come from."""
+        return Boxes(self.low[rows], self.high[rows], (self, rows) if len(self.low) < len(rows) else None)
+
+    def columns(self, places: Any) -> Boxes:
+        """Returns some coordinates of all boxes."""
+        if self.origin is None:
+            return self[:, places]
+        few, rows = self.origin
+        return few[:, places].take(rows)
 
     def __add__(self, other: Boxes) -> Boxes:
         return Boxes(self.low + other.low, self.high + other.high)
@@ -73,6 +91,9 @@ class Boxes:
 
     def under(self, function: Callable[[Floats], Floats]) -> Boxes:
         """Returns the images under a function that does not fall."""
+        if self.origin is not None:
+            few, rows = self.origin
+            return few.under(function).take(rows)
         return Boxes(function(self.low), function(self.high))
 
 
@@ -114,7 +135,7 @@ class BoxNumbers(Numbers[Boxes]):
     def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Callable[[Integers], Boxes]:
         """Returns the map from choices to the vectors of a table."""
         values = np.array([_floats(vector) for vector in table]).reshape(len(table), -1)
-        return lambda choice: Boxes(values[choice], values[choice])
+        return Boxes(values, values).take
 
     def by_rows(self, matrices: Sequence[Sequence[Row]]) -> Callable[[Integers, Boxes, Boxes], Boxes]:
         """Returns (choice, h, b) ↦ A(choice) h + b."""
@@ -145,19 +166,22 @@ class BoxNumbers(Numbers[Boxes]):
     def picks(self, places: Sequence[int], place: str) -> Callable[[Boxes], Boxes]:
         """Returns the map that picks some entries."""
         columns = list(places)
-        return lambda values: values[:, columns]
+        return lambda values: values.columns(columns)
 
     def join(self, parts: Sequence[Boxes]) -> Boxes:
         """Returns vectors one after the other."""
         if len(parts) == 1:
             return parts[0]
+        origins = [part.origin for part in parts if part.origin is not None]
+        if len(origins) == len(parts) and all(rows is origins[0][1] for _, rows in origins):
+            return self.join([few for few, _ in origins]).take(origins[0][1])
         low = np.concatenate([part.low for part in parts], axis=1)
         return Boxes(low, np.concatenate([part.high for part in parts], axis=1))
 
     def split(self, values: Boxes, count: int) -> list[Boxes]:
         """Returns a vector in parts of equal length."""
         width = values.low.shape[1] // count
-        return [values[:, i * width : (i + 1) * width] for i in range(count)]
+        return [values.columns(slice(i * width, (i + 1) * width)) for i in range(count)]
 
     def parts(self, values: Boxes) -> list[Boxes]:
         """Raises InputError: boxes are for real states."""
@@ -238,7 +262,7 @@ class BoxStepper:
         images: list[Boxes] = []
 
         def visit(number: int, reads: Boxes) -> Boxes:
-            layer, before = self._step.layers[number], boxes[cells][:, self._spans[number]]
+            layer, before = self._step.layers[number], boxes[:, self._spans[number]].take(cells)
             moved = layer.recurrence.advance(layer.recurrence.drive(layer.seen(reads), letters), before)
             room = noise + _ROOM * (1.0 + np.abs(moved.low) + np.abs(moved.high)) if noise else 0.0
             images.append(Boxes(moved.low - room, moved.high + room))
@@ -249,9 +273,17 @@ class BoxStepper:
 
 
 def _image(x: Boxes, weight: Floats, added: Boxes) -> Boxes:
+    if x.origin is not None:
+        few, rows = x.origin
+        if added.low.ndim == 1:
+            return _image(few, weight, added).take(rows)
+        return _image(few, weight, _NOTHING)[rows] + added
     centre = (x.low + x.high) / 2 @ weight
     radius = (x.high - x.low) / 2 @ np.abs(weight)
     return Boxes(centre - radius + added.low, centre + radius + added.high)
+
+
+_NOTHING = Boxes(np.zeros(1), np.zeros(1))
 
 
 def _dense(rows: Sequence[Row], width: int) -> Floats:

@@ -131,9 +131,10 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
     return found
 
 
-def fades(network: Network) -> bool:
-    """Whether registers of a network fade: such proofs are found early, or take very long."""
-    return network.exact and bool(fading_cover(network) or ray_cover(network))
+def unending_method(network: Network) -> str | None:
+    """Returns the method for numbers that fade or grow for ever; None for networks without such numbers."""
+    found = _unending_cover(network) if network.exact else None
+    return None if found is None else found[0]
 
 
 def _has_tallies(network: Network) -> bool:

@@ -137,4 +137,5 @@ def exceeded(stop: OverBudget, budget: Budget | None = None) -> BudgetExceeded:
     known = {"cells": stop.cells}
     if stop.resource == "cells":
         return BudgetExceeded("elements", stop.limit, known_so_far=known)
-    return BudgetExceeded("seconds", started(budget).stated, known_so_far=known)
+    remedy = f"{stop.left:,} of these cells did not fit; raise it with --max-seconds" if stop.left else ""
+    return BudgetExceeded("seconds", started(budget).stated, known_so_far=known, remedy=remedy)

@@ -27,7 +27,7 @@ from nerode.proofs import (
     Refutation,
     Unproved,
     certify,
-    fades,
+    unending_method,
 )
 from nerode.records import first_prefixes
 from nerode.verdict import ARCHITECTURES, State, VerdictTask, averaging_heads, collect_facts, nearest_heads
@@ -72,9 +72,11 @@ def all_targets() -> dict[str, tuple[str, ...]]:
     }
 
 
-_COMPILING, _FADING = 0.3, 0.5
-"""Shares of the seconds for each network that compiling it, and a proof about fading registers, may take:
-what succeeds does so early."""
+_COMPILING = 0.3
+"""The share of the seconds for each network that compiling it may take."""
+
+_UNENDING = {"growing-closure": 0.5, "fading-closure": 0.2, "ray-closure": 0.2}
+"""Shares of the seconds for proofs about numbers without end: what succeeds does so early."""
 
 _CELLS = 40_000
 """Cells of one proof among many: windows of twenty letters have a million."""
@@ -206,8 +208,8 @@ def _for_one(network: Network, language: Language, budget: Budget, seconds: floa
     """The budget of one proof among many, each of which may take so many seconds."""
     if math.isinf(seconds):
         return budget.part()
-    if language.regular and fades(network):
-        seconds *= _FADING
+    if language.regular:
+        seconds *= _UNENDING.get(unending_method(network) or "", 1.0)
     return replace(budget.part(seconds=seconds), elements=min(budget.elements, _CELLS))
 
 
