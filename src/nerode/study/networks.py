@@ -78,6 +78,9 @@ _COMPILING = 0.3
 _UNENDING = {"growing-closure": 0.5, "fading-closure": 0.2, "ray-closure": 0.2}
 """Shares of the seconds for proofs about numbers without end: what succeeds does so early."""
 
+_SQUASHED = 0.3
+"""The same for counters under tanh."""
+
 _CELLS = 40_000
 """Cells of one proof among many: windows of twenty letters have a million."""
 
@@ -210,6 +213,8 @@ def _for_one(network: Network, language: Language, budget: Budget, seconds: floa
         return budget.part()
     if language.regular:
         seconds *= _UNENDING.get(unending_method(network) or "", 1.0)
+    elif not network.exact:
+        seconds *= _SQUASHED
     return replace(budget.part(seconds=seconds), elements=min(budget.elements, _CELLS))
 
 
