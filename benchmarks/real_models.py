@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import tempfile
 import time
 from collections import defaultdict
@@ -35,7 +36,7 @@ from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, read_model, save_model
 from nerode.models.compiled import is_decoder, writer_of
-from nerode.network import Network
+from nerode.network import LogitDecoder, Network
 from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
 from nerode.proofs.floats import RealModel, make_architecture, recheck_stored, write_real_model
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
@@ -52,6 +53,9 @@ LIMIT = 60.0
 
 PROOF = 5.0
 """CPU time for the proof of a model."""
+
+LEAST_LOGIT = math.log(2) / 2
+"""Between the logits of forbidden words, which are 0, and those of the others, at least ln 2."""
 
 LARGEST = 10**9
 
@@ -119,7 +123,12 @@ def _written(language: Language, architecture: str, facts: Facts, limit: float) 
         if "refused" in row["model"]:
             return row
         model = read_model(folder / MODEL)
-        row["random"], row["lawful"] = read_letters(model, language)
+        if isinstance(network.decoder, LogitDecoder):
+            # Nothing is promised after fewer words than a context has, nor after words of no sentence.
+            tasks, first = [VALID_PREFIXES], int(language.parameters["n"]) - 1
+            row["random"], row["lawful"] = read_letters(model, language, above=LEAST_LOGIT, first=first)
+        else:
+            row["random"], row["lawful"] = read_letters(model, language)
     if row["random"]["wrong_at"] and not row["lawful"]["wrong_at"]:
         row["task"] = tasks[0] if tasks else _task(network, language)
     return row
@@ -192,17 +201,18 @@ def _task(network: Network, language: Language) -> str:
 
 
 @torch.no_grad()
-def read_letters(model: Model, language: Language) -> tuple[Row, Row]:
+def read_letters(model: Model, language: Language, *, above: float = 0.5, first: int = 1) -> tuple[Row, Row]:
     """The letters that the written model read, and the first after which its answer is wrong.
 
     The first word is uniformly random; in the second each letter is one that may follow, and it ends where
-    none may. Words of one length are read together.
+    none may. Words of one length are read together. Scores are above a threshold where a symbol may follow;
+    answers after fewer letters than `first` do not count.
     """
     words = [_word(language, lawful) for lawful in (False, True)]
     if len(words[0][0]) == len(words[1][0]):
-        first, second = _read(model, words)
-        return first, second
-    return _read(model, words[:1])[0], _read(model, words[1:])[0]
+        random, lawful = _read(model, words, above, first)
+        return random, lawful
+    return _read(model, words[:1], above, first)[0], _read(model, words[1:], above, first)[0]
 
 
 Answered = tuple[list[int], list[tuple[bool, ...]]]
@@ -231,7 +241,7 @@ def _word(language: Language, lawful: bool) -> Answered:
     return word, expected
 
 
-def _read(model: Model, words: Sequence[Answered]) -> list[Row]:
+def _read(model: Model, words: Sequence[Answered], above: float, least: int) -> list[Row]:
     length = len(words[0][0])
     found: list[Row] = [{"letters": length, "wrong_at": None} for _ in words]
     letters, wanted = torch.tensor([w for w, _ in words]), torch.tensor([e for _, e in words])
@@ -239,7 +249,8 @@ def _read(model: Model, words: Sequence[Answered]) -> list[Row]:
     for first in range(0, length, CHUNK):
         part = slice(first, first + CHUNK)
         scores, state = model(letters[:, part], state)
-        wrong = ((scores > 0.5) != wanted[:, part]).any(-1)
+        wrong = ((scores > above) != wanted[:, part]).any(-1)
+        wrong[:, : max(0, least - 1 - first)] = False
         for row, places in zip(found, wrong, strict=True):
             if row["wrong_at"] is None and places.any():
                 row["wrong_at"] = first + int(places.nonzero()[0]) + 1

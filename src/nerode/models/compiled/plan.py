@@ -311,6 +311,7 @@ class _Finder:
         self.network = network
         self.interpreter = Interpreter(network)
         self.found: Updates = []
+        self.seen: list[set[tuple[Exact, ...]]] = [set() for _ in network.layers]
         self.constant = True
         for layer in network.layers:
             rows = layer.recurrence.gate.rows if isinstance(layer.recurrence, Gated) else ()
@@ -344,9 +345,10 @@ class _Finder:
 
     def _look(self, configuration: NetworkState, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
-        for layer, found in zip(self.network.layers, self.found, strict=True):
-            if isinstance(layer.recurrence, Gated):
-                reads = [stream[name] for name in layer.reads]
+        for layer, found, known_reads in zip(self.network.layers, self.found, self.seen, strict=True):
+            reads = tuple(stream[name] for name in layer.reads)
+            if isinstance(layer.recurrence, Gated) and reads not in known_reads:
+                known_reads.add(reads)
                 seen = [*reads, *(relu(v) for v in layer.units(reads))]
                 gates, writes = layer.recurrence.gate(seen), layer.recurrence.write(seen)
                 for known, gate, write in zip(found, gates, writes, strict=True):
