@@ -137,6 +137,15 @@ def test_where_large_batches_are_refused_single_words_are_searched(monkeypatch):
     assert planted.refutation.at == planted.length + 1
 
 
+def test_of_single_words_alone_nothing_is_said_about_batches():
+    good = DependentOnManyWords(overwrite=0.25, dtype=torch.bfloat16)
+    verdict = certify_module(good, LANGUAGE, empty=NOTHING_YET, alone=True)
+    assert verdict.length == "all"
+    assert verdict.certificate.evidence[METHOD]["batches"] == [1]
+    bad = WrongAlone(overwrite=0.25, dtype=torch.bfloat16)
+    assert certify_module(bad, LANGUAGE, empty=NOTHING_YET, alone=True).refutation is not None
+
+
 class SinglesNeverClose(Register):
     """Single words keep all that was ever written; in a batch a write leaves nothing."""
 

@@ -31,6 +31,13 @@ def test_a_fading_counter_has_a_claim_and_the_loop_that_refutes_it(architecture,
     assert [claim.length for c in certificates for claim in c.claims] == [found.reach]
 
 
+def test_no_proof_about_batches_covers_a_word_that_fails_alone():
+    """Batches of this model are correct for longer than single words."""
+    found = make_architecture(find_language("anbncndn"), "hgrn2", seconds=1, longest=2_048)
+    assert found.wrong is not None
+    assert found.reach < found.wrong
+
+
 def test_a_planted_leak_of_a_counter_is_found():
     """A counter that loses a ten-thousandth of its count per letter is correct on short words."""
     language = find_language("anbn")

@@ -88,6 +88,7 @@ def certify_module(
     decode: Decode | None = None,
     empty: Legal | None = None,
     network: str | None = None,
+    alone: bool = False,
     budget: Budget | None = None,
 ) -> FloatVerdict:
     """Returns what can be shown about a module by looking at all its float states.
@@ -101,6 +102,7 @@ def certify_module(
         empty: what the module says about the empty prefix; None if it was not made from a network and says
             nothing there.
         network: the SHA-256 of the network that the module was made from; None for that of its weights.
+        alone: whether nothing is to be said of batches, only of single words.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
@@ -109,7 +111,9 @@ def certify_module(
     budget = started(budget)
     runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
     # Batches of one size round alike, which is all that a search needs; single words are looked at last.
-    batch = (1 if _is_chain(language) else LARGE_BATCH) if _batch_matters(runner) else None
+    batch = LARGE_BATCH if _batch_matters(runner) else None
+    if alone or (batch is not None and _is_chain(language)):
+        batch = 1
     found: Exploration | None = None
     for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
         share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
@@ -152,7 +156,7 @@ def _confirm(
     elif found.length not in (-1, 0):
         batches = [batch] if batch is not None else _batches(runner, found, budget)
         sealed = _seal(runner, language, found, batches, network, budget)
-        if isinstance(sealed, Failure):
+        if isinstance(sealed, Failure) and batch != 1:
             refused = batches == [LARGE_BATCH]
             found, sealed = _confirm_apart(runner, language, found, network, budget, refused=refused)
     if isinstance(sealed, Certificate):

@@ -262,6 +262,10 @@ def _prove_and_read(
     if proved.wrong is None and proved.reach != float("inf"):
         tested = _read_loops(model, language, task or VALID_PREFIXES, longest, rest(budget, 0.5))
         model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested)
+        if any(isinstance(c.length, int) and c.length <= proved.reach for c in tested if c.scope == REFUTED):
+            # Batches round otherwise: of them the proof speaks, and it would mislead who reads single words.
+            model.claims = tested
+            return _prove(found, model, language, task, rest(budget), alone=True)
     if proved.wrong is None:
         read = _read_long_words(model, language, task == PREDICT, longest, rest(budget, share))
         model.claims = (*(claim for claim in model.claims if claim.is_proof), *tested, *read)
@@ -286,7 +290,15 @@ def _read_loops(
     return (ModelClaim(scope=TESTED, says=says, dtype=dtype, length=report.tested),)
 
 
-def _prove(found: RealModel, model: Model, language: Language, task: str | None, budget: Budget) -> RealModel:
+def _prove(
+    found: RealModel,
+    model: Model,
+    language: Language,
+    task: str | None,
+    budget: Budget,
+    *,
+    alone: bool = False,
+) -> RealModel:
     """Looks at all float states of a model in its type; claims and certificates are added to those found."""
     dtype, own = dtype_of(model), found.model
     verdict = certify_module(
@@ -296,6 +308,7 @@ def _prove(found: RealModel, model: Model, language: Language, task: str | None,
         task=task,
         decode=above_half,
         empty=said_of_nothing(model),
+        alone=alone,
         budget=budget,
     )
     certificate = verdict.certificate
