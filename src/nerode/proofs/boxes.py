@@ -139,7 +139,10 @@ def close(
                 return None
             known = np.asarray(np.isfinite(low[graph.labels]).all(axis=1))
             edges = np.flatnonzero(known[graph.source])
-            boxes = Boxes(*(np.where(known[:, None], ends[graph.labels], 0.0) for ends in (low, high)))
+            boxes = Boxes(
+                np.where(known[:, None], low[graph.labels], 0.0),
+                np.where(known[:, None], high[graph.labels], 0.0),
+            )
             images, scores = steps.step(boxes, graph.source[edges], graph.letter[edges], eps)
             if not np.isfinite(images.low).all() or not np.isfinite(images.high).all():
                 return None

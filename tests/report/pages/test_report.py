@@ -108,7 +108,18 @@ def test_the_json_has_every_cell_by_name(tmp_path: Path) -> None:
     assert mamba["lengths"]["400"] == {"median": 0.0, "low": 0.0, "high": 0.0, "seeds": 3}
     assert mamba["theory"]["status"] == "no"
     assert "Grazzi2025" in data["works"]
-    assert any(row["source"].startswith("Grazzi") for row in task["published"])
+
+
+def test_published_values_stand_beside_runs_of_their_task_only(tmp_path: Path) -> None:
+    # Grazzi et al. train on the last answer, not on one at each position.
+    write_run(tmp_path / "each", task="parity")
+    write_run(tmp_path / "last", task="parity-last")
+    found = {}
+    for name in ("each", "last"):
+        (task,) = report_json(report_of(tmp_path / name))["tasks"]
+        found[name] = [row for row in task["published"] if row["source"].startswith("Grazzi")]
+    assert found["last"]
+    assert not found["each"]
 
 
 def test_everything_from_files_is_escaped(tmp_path: Path) -> None:
