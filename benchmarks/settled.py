@@ -202,6 +202,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     given = parser.parse_args(arguments)
     if given.share:
         print("\n".join(share_lines(kept_ends())))
+        print(f"of these fail another test than the words of their task: {count_other_tests()}")
         return
     rows, only = _lines(ROWS), given.only.split(",")
     for part in given.parts.split(","):
@@ -250,6 +251,15 @@ def kept_ends(folder: Path = Path("experiments")) -> dict[str, tuple[int, int]]:
     own = _lines(folder / "settled" / "results.jsonl")
     found["settled"] = (len(own), sum(row.get("proved") or row.get("status") in ENDS for row in own))
     return {name: counts for name, counts in found.items() if counts[0]}
+
+
+def count_other_tests(folder: Path = Path("experiments")) -> int:
+    """Returns how many runs are settled by another test of their task: Double ISI, a completed sentence."""
+    tables = [json.loads(path.read_text()) for path in (folder / "reproduce").glob("*/*.json")]
+    ends = [end for table in tables for line in table["lines"] for end in line.get("ends", ())]
+    presets = json.loads((folder / "presets" / "results.json").read_text())
+    ends += [run.get("end", "") for runs in presets.values() for run in runs]
+    return sum("(the test " in end or end.endswith(" completion)") for end in ends)
 
 
 def share_lines(found: dict[str, tuple[int, int]]) -> list[str]:

@@ -59,6 +59,8 @@ def test_settled_runs() -> None:
     )
     said = numbers(r"Of all ([\d,]+) training runs kept here ([\d,]+) \((\d+) %\) are settled", README)
     assert said == (f"{runs:,}", f"{done:,}", f"{done / runs * 100:.0f}")
+    others = settled.count_other_tests(ROOT / "experiments")
+    assert numbers(r"(\d+) of them make no mistake on the words", README) == (str(others),)
 
 
 def test_exact_gates() -> None:
