@@ -418,6 +418,9 @@ def test_a_layer_that_never_corrects_an_error() -> None:
     assert kernel.check(network, language, certificate).ok
     for wrong in ({"identity": ["1"]}, {"identity": []}, {"second": []}, {"second": ["1", "1"]}):
         assert kernel.prove(network, language, "identity-word", {**words, **wrong}).failure is not None
+    # The letter 1 is a text; the number 1 is none, and nothing takes it for the letter.
+    with pytest.raises(kernel.Unreadable, match="not text"):
+        kernel.prove(network, language, "identity-word", {**words, "second": [1]})
 
 
 @pytest.mark.parametrize("seconds", [0.2, 1.0])

@@ -27,7 +27,7 @@ from nerode.kernel.network import (
     unit,
 )
 from nerode.kernel.numbers import Number, RootSum, combined, num_bits, rational, real_bounds
-from nerode.kernel.reader import anything, listing, whole
+from nerode.kernel.reader import listing, text, whole
 from nerode.kernel.step import ExactArithmetic, States, Stepper
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, WorkCount
@@ -236,8 +236,8 @@ def fragile_claims(
         raise Undecided(f"layer {number} is not linear")
     words = []
     for key in ("first", "second", "identity", "apart"):
-        names = listing(anything, most=MAX_WORD)(evidence[key], f"the word {key!r}")
-        words.append(language.letters.encode([str(name) for name in names]))
+        names = listing(text, most=MAX_WORD)(evidence[key], f"the word {key!r}")
+        words.append(language.letters.encode(names))
     first, second, identity, apart = words
     stepper = Stepper(network, ExactArithmetic(network))
 
