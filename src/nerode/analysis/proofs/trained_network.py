@@ -5,6 +5,8 @@ rounding. Letters may be one-hot or embedded; there is one cell with nothing aro
 
     bits       score = 1/2 + output, so that a score is above 1/2 where the module's output is above 0
     classes    a point for each class, its bias on a direction that is always 1: the largest product wins
+
+A module answers after letters only. For the empty word the network has the answer of the language.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from torch import Tensor
 
 from nerode.analysis.proofs.goals import Goal
 from nerode.core import InputError, Reference
-from nerode.languages import Legal, language_hash
+from nerode.languages import language_hash
 from nerode.models import Model, Surroundings
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 from nerode.network import (
@@ -62,17 +64,12 @@ def trained_network(model: Model, goal: Goal, *, weights: str = "") -> Network:
     embedding = _embedding(model, goal)
     layer = _layer(model, embedding.directions, with_one=goal.answers is not None)
     weight, bias = head_of(model)
-    shown = _cell(model.layers[0])[2][: model.layers[0].outputs]
-    outputs = [
-        b + sum((w * h for w, h in zip(row, shown, strict=True)), Fraction(0))
-        for row, b in zip(weight, bias, strict=True)
-    ]
     return Network(
         alphabet=alphabet,
         target=layer.name,
         embedding=embedding,
         layers=(layer,),
-        decoder=_decoder(weight, bias, outputs, layer.outputs, goal),
+        decoder=_decoder(weight, bias, layer.outputs, goal),
         origin=Origin(
             language=goal.language.name,
             language_hash=language_hash(goal.language),
@@ -268,10 +265,8 @@ def _start(start: Tensor | None, width: int) -> Vector:
     return [Fraction(0)] * width if start is None else _vector(start.flatten())
 
 
-def _decoder(
-    weight: Matrix, bias: Vector, outputs: Vector, directions: tuple[str, ...], goal: Goal
-) -> Decoder:
-    """The decoder; `outputs` are those of the head before the first letter."""
+def _decoder(weight: Matrix, bias: Vector, directions: tuple[str, ...], goal: Goal) -> Decoder:
+    empty = goal.legal[goal.dfa.start]
     if goal.answers is not None:
         if len(weight) != len(goal.answers):
             raise InputError(f"the model has {len(weight)} classes, the task {len(goal.answers)}")
@@ -279,7 +274,7 @@ def _decoder(
             reads=directions,
             points=tuple((*row, b) for row, b in zip(weight, bias, strict=True)),
             answers=goal.answers,
-            empty=goal.answers[outputs.index(max(outputs))],
+            empty=empty,
         )
     if len(weight) != len(goal.language.alphabet) + 1:
         raise InputError(f"the model has {len(weight)} outputs; a bit for each symbol and the end is needed")
@@ -288,13 +283,7 @@ def _decoder(
         bias=tuple(b + Fraction(1, 2) for b in bias),
         rows=tuple(map(_sparse, weight)),
     )
-    legal = frozenset(i for i, v in enumerate(outputs[:-1]) if v > 0)
-    return ScoreDecoder(
-        reads=directions,
-        units=zero_map(len(directions)),
-        scores=scores,
-        empty=Legal(legal, outputs[-1] > 0),
-    )
+    return ScoreDecoder(reads=directions, units=zero_map(len(directions)), scores=scores, empty=empty)
 
 
 def _sparse(row: Sequence[Fraction]) -> tuple[tuple[int, Fraction], ...]:

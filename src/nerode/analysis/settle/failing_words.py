@@ -1,4 +1,4 @@
-"""Failing words from the tests of a task, made short.
+"""Failing words: from the tests of a task, with long holds, nearly periodic, or searched; made short.
 
 The test sequences of a task are drawn at growing lengths; the first position that a network answers
 incorrectly ends a failing word. Blocks of letters are then left out as long as the word goes on failing, so
@@ -10,16 +10,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.oracle import Floats, Machine
 from nerode.analysis.extraction.question import IN, NOTHING, OUT, OUTSIDE, UNASKED, NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages import END, Word
+from nerode.proofs.floats import to_rows
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
 
@@ -34,6 +36,9 @@ _MOST_PLACES = 2_000
 
 _TRIED_TOGETHER = 64
 """Shortened words that are tried at once."""
+
+_NEAREST, _SEARCHED = 16, 1_024
+"""States that a search keeps for each place and score, and about how many in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +299,71 @@ def failing_long_word(
     return None
 
 
+@torch.no_grad()
+def failing_searched_word(
+    machine: Machine, question: NetworkQuestion, *, letters: int, budget: Budget
+) -> WrongAnswer | None:
+    """Returns a failing word that a search led by the margins finds, None if it finds none.
+
+    Of the states that words of one length lead to, those nearest to a wrong answer go on: for each place of
+    the machine and each score a few, and some at random. Random words seldom meet what they have in common.
+
+    Args:
+        machine: the network.
+        question: what it is asked.
+        letters: length of the longest word.
+        budget: limits the time.
+    """
+    known = _PlaceTable.of(question)
+    if known is None or not machine.sees_states:
+        return None
+    model: Any = machine.model
+    rng = stream(0, "settle", "searched")
+    state, places = dict(model.initial_state(1)), np.zeros(1, dtype=np.int64)
+    moves: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    for _ in range(letters):
+        if not budget.left():
+            return None
+        parents, read = np.nonzero(known.open[places])
+        scores, state = model.step(torch.from_numpy(read), {k: v[parents] for k, v in state.items()})
+        places = known.moves[places[parents], read]
+        margins = known.margins(question, scores, places)
+        moves.append((parents, read))
+        lowest = int(margins.min(axis=1).argmin())
+        if margins[lowest].min() <= 0:
+            found = first_failure(machine, question, _traced_back(moves, lowest))
+            if found is not None:
+                return found
+        chosen = _nearest_to_wrong(places, margins, to_rows(state, len(places)), rng)
+        moves[-1] = (parents[chosen], read[chosen])
+        places, state = places[chosen], {k: v[chosen] for k, v in state.items()}
+    return None
+
+
+def _traced_back(moves: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]], row: int) -> Word:
+    """The word that led to a row: each move has the rows before and the letters that were read."""
+    word = []
+    for parents, read in reversed(moves):
+        word.append(int(read[row]))
+        row = int(parents[row])
+    return tuple(reversed(word))
+
+
+def _nearest_to_wrong(
+    places: npt.NDArray[np.int64], margins: Floats, rows: npt.NDArray[np.uint8], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Different states: for each place and score those with the smallest margins, and a few at random."""
+    present = np.unique(places)
+    kept = min(_NEAREST, max(1, _SEARCHED // (len(present) * (margins.shape[1] + 1))))
+    chosen: list[npt.NDArray[np.int64]] = []
+    for place in present:
+        there = np.flatnonzero(places == place)
+        there = there[np.unique(rows[there], axis=0, return_index=True)[1]]
+        chosen.append(there[np.argsort(margins[there], axis=0, kind="stable")[:kept].ravel()])
+        chosen.append(rng.permutation(there)[:kept])
+    return np.unique(np.concatenate(chosen))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _PlaceTable:
     """The machine of a question as tables.
@@ -355,17 +425,38 @@ class _PlaceTable:
     ) -> npt.NDArray[np.bool_]:
         """Returns where the first mistake of each word is, if it makes one."""
         if question.kind == "prediction":
-            names = (*question.alphabet.symbols, END)
-            bits = np.array([[name in a.split(" ") for name in names] for a in self.answers])
-            missed = ((scores > 0).numpy() != bits[places]).any(-1)
+            missed = ((scores > 0).numpy() != self._bits(question)[places]).any(-1)
         else:
-            classes = {IN: 1, OUT: 0, UNASKED: -1, OUTSIDE: -1}
-            wanted = np.array([classes[a] if a in classes else int(a) for a in self.answers])[places]
+            wanted = self._classes()[places]
             missed = (wanted >= 0) & (scores.argmax(-1).numpy() != wanted)
         found: npt.NDArray[np.bool_] = np.zeros(missed.shape, dtype=np.bool_)
         rows = np.flatnonzero(missed.any(axis=1))
         found[rows, missed[rows].argmax(axis=1)] = True
         return found
+
+    def margins(
+        self, question: NetworkQuestion, scores: torch.Tensor, places: npt.NDArray[np.int64]
+    ) -> Floats:
+        """Returns how far each score of each row is from a wrong answer; none is below 0 where none is."""
+        given = scores.numpy().astype(np.float64)
+        if question.kind == "prediction":
+            return np.where(self._bits(question)[places], given, -given)
+        wanted = self._classes()[places]
+        rows = np.arange(len(places))
+        compared = np.where(wanted < 0, given.argmax(axis=1), wanted)
+        found: Floats = given[rows, compared][:, None] - given
+        found[rows, compared] = np.inf
+        return found
+
+    def _bits(self, question: NetworkQuestion) -> npt.NDArray[np.bool_]:
+        """At each place, which letters may follow and whether the word may end."""
+        names = (*question.alphabet.symbols, END)
+        return np.array([[name in a.split(" ") for name in names] for a in self.answers])
+
+    def _classes(self) -> npt.NDArray[np.int64]:
+        """The class that is expected at each place, -1 where none is asked for."""
+        classes = {IN: 1, OUT: 0, UNASKED: -1, OUTSIDE: -1}
+        return np.array([classes[a] if a in classes else int(a) for a in self.answers])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

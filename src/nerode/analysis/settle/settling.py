@@ -2,9 +2,10 @@
 
 1. tests       the test sequences of the task, at growing lengths, and words with long holds
 2. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
-3. boxes       for cells whose state contracts: regions of the state, checked by the kernel
-4. long words  nearly periodic ones of up to 32,768 letters
-5. examination other tests of the task: completed sentences, phase alignment of signals
+3. search      words along which the margin of the answers gets smaller
+4. boxes       for cells whose state contracts: regions of the state, checked by the kernel
+5. long words  nearly periodic ones of up to 32,768 letters
+6. examination other tests of the task: completed sentences, phase alignment of signals
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -34,6 +35,7 @@ from nerode.analysis.settle.failing_words import (
     failing_examination,
     failing_hold,
     failing_long_word,
+    failing_searched_word,
     failing_tests,
     first_failure,
     shorten,
@@ -124,6 +126,7 @@ class SettleSettings:
         tests: test sequences of each length.
         longest: the longest test; None for four times the longest length that was tested, 1,024 at least.
         holds: words with long holds.
+        searched: length of the longest word of a search led by the margins; 0 for no search.
         boxes: whether boxes are looked for.
     """
 
@@ -131,12 +134,13 @@ class SettleSettings:
     tests: int = 64
     longest: int | None = None
     holds: int = 12
+    searched: int = 400
     boxes: bool = True
 
     def __post_init__(self) -> None:
         if (
             min(self.states, self.tests) < 1
-            or self.holds < 0
+            or min(self.holds, self.searched) < 0
             or (self.longest is not None and self.longest < 1)
         ):
             raise InputError(f"{self} cannot be used; numbers of states and tests are 1 or more")
@@ -373,6 +377,7 @@ class _Settling:
             return Ended(settlement=self._refuted(found))
         return (
             self._by_closure()
+            or self._by_search()
             or self._by_boxes()
             or self._by_long_words()
             or self._by_examination()
@@ -435,6 +440,18 @@ class _Settling:
             return Ended(settlement=self._refuted_by(verdict.refutation))
         self.reasons.append(verdict.reason)
         return None
+
+    def _by_search(self) -> Ended | None:
+        """A failing word that a search led by the margins finds."""
+        if self.machine is None or self.question is None or not self.settings.searched:
+            return None
+        share = self.budget.part(0.5)
+        found = failing_searched_word(
+            self.machine, self.question, letters=self.settings.searched, budget=share
+        )
+        if found is None:
+            return None
+        return Ended(settlement=self._refuted(self._shortened(found, share)))
 
     def _by_boxes(self) -> Ended | None:
         """Regions of the state of a contracting cell, checked by the kernel."""

@@ -16,6 +16,7 @@ from nerode.proofs.floats.real_models import (
     write_real_model,
 )
 from nerode.proofs.floats.recheck import recheck as recheck_module
+from nerode.proofs.floats.runner import to_rows
 
 __all__ = [
     "Examination",
@@ -37,6 +38,7 @@ __all__ = [
     "replay_counts",
     "replay_real_model",
     "store",
+    "to_rows",
     "write_decoder",
     "write_real_model",
 ]
