@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         DiagonalTransition,
         HouseholderTransition,
         LayerBlock,
+        LinearReading,
         Norm,
         SequenceLayer,
         State,

@@ -54,6 +54,29 @@ class DiagonalTransition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinearReading:
+    """The output of one position as a linear form of the state that the position leaves, in float64.
+
+    Only the coordinates of one state depend on more than the last few inputs. Each of them is a product of
+    itself with a gate, plus a write; gate and write depend on the last few inputs alone. So it is a monotone
+    function of itself, also as floats round it.
+
+    Attributes:
+        state: the name of that state.
+        weight: (batch, outputs, …), over the axes of the state.
+        added: (batch, outputs), what does not depend on the state.
+        size: (batch, outputs), the sum of the absolute values of the terms of `added`.
+        roundings: the largest number of roundings between a term and the output.
+    """
+
+    state: str
+    weight: Tensor
+    added: Tensor
+    size: Tensor
+    roundings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholderTransition:
     """A product of generalised Householder factors, I - beta k kᵀ, on the keys of a matrix state.
 
@@ -319,15 +342,16 @@ class LayerBlock(SequenceLayer):
 
     def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        y, state = self.layer.step(self._before(x), state)
+        y, state = self.layer.step(self.before(x), state)
         return self._after(x, y), state
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        y, state = self.layer(self._before(x), state)
+        y, state = self.layer(self.before(x), state)
         return self._after(x, y), state
 
-    def _before(self, x: Tensor) -> Tensor:
+    def before(self, x: Tensor) -> Tensor:
+        """Returns what the layer reads."""
         return self.norm(x) if self.around.position == "pre" else x
 
     def _after(self, x: Tensor, y: Tensor) -> Tensor:

@@ -111,7 +111,7 @@ class DecoderStream:
         for number, block in enumerate(model.blocks):
             assert isinstance(block, LayerBlock)
             if number in self._heads:
-                y = self._attend(block, self._heads[number], block._before(stream))
+                y = self._attend(block, self._heads[number], block.before(stream))
                 stream = block._after(stream, y)
             else:
                 stream, part = block.step(stream, part_of(self._state, number))

@@ -15,6 +15,7 @@ from nerode.core import InputError, Reference, charge
 from nerode.models.base import (
     NORM_EPSILON,
     LayerBlock,
+    LinearReading,
     Norm,
     SequenceLayer,
     State,
@@ -274,6 +275,32 @@ class Model(nn.Module):
             after.update((f"{number}.{name}", value) for name, value in part.items())
         return self._score(stream), after
 
+    def reading(self, x: Tensor, state: State) -> LinearReading:
+        """Returns the stream before the last norm and the head as a linear form of the state after `step`.
+
+        Args:
+            x: letters (batch,) or features (batch, features).
+            state: the state before it.
+
+        Raises:
+            InputError: if there are several layers, something behind the layer, or a layer without one.
+        """
+        block = self._blocks[0]
+        read = getattr(block.layer, "reading", None)
+        plain = block.around.position == "pre" and block.feed_forward is None
+        if len(self._blocks) > 1 or not plain or read is None:
+            raise InputError("the model is not one layer that tells how it reads a state that fades")
+        stream = self._embed(x[:, None], state)[0][:, 0]
+        own: LinearReading = read(block.before(stream), part_of(state, 0))
+        kept = stream.double() if block.around.residual else torch.zeros_like(own.added)
+        return replace(
+            own,
+            state=f"0.{own.state}",
+            added=own.added + kept,
+            size=own.size + kept.abs(),
+            roundings=own.roundings + 1,
+        )
+
     def forward(
         self, x: Tensor, state: State | None = None
     ) -> tuple[Float[Tensor, "batch time outputs"], State]:
@@ -334,7 +361,7 @@ class Model(nn.Module):
         stream, _ = self._embed(x, state)
         for earlier in range(number):
             stream, _ = self._blocks[earlier](stream, part_of(state, earlier))
-        return self._blocks[number]._before(stream)
+        return self._blocks[number].before(stream)
 
     def check(self, x: Tensor, *, time: bool = True) -> None:
         """Raises InputError unless the model can read x, which has an axis of time or is one position."""

@@ -265,3 +265,27 @@ def test_a_model_of_somebody_else_is_hardened_and_its_proof_lies_with_it(tmp_pat
         settle_folder(tmp_path / "new", task=build_task(TaskConfig(name="parity")))
     with pytest.raises(InputError, match="neither a language nor a task"):
         settle_folder(tmp_path / "new")
+
+
+def test_a_run_trained_as_usual_whose_memory_fades_is_proved_by_boxes_and_replayed(tmp_path):
+    tables = {
+        "model": {"width": 16, "settings": {"states": 4, "steps": {"smallest": 0.5, "largest": 2.0}}},
+        "optimiser": {"rate": 5e-3},
+        "run": {"steps": 300, "batch": 32, "evaluate_every": 100, "test_lengths": [64]},
+    }
+    list(run_all(make_specs("predict-tomita-4", ["mamba"], seeds=range(1), tables=tables), tmp_path, jobs=1))
+    folder = next(p for p in tmp_path.iterdir() if (p / "result.json").exists())
+    few = replace(SMALL, states=50)
+    found = settle_folder(folder, settings=few, budget=Budget(seconds=60))
+    assert (found.status, found.method, found.length, found.dtype) == ("proved", "fading", "all", "float32")
+    assert found.words == "all prefixes of words of the language"
+    assert replay_settlement(folder).ok
+    # The same boxes are no proof of other weights, and no proof by another method.
+    write_settlement(folder, replace(found, method="closure"))
+    assert not replay_settlement(folder).ok
+    path = folder / SETTLED / SETTLED_CERTIFICATE
+    forged = json.loads(path.read_text())
+    forged["evidence"]["fading-boxes"]["high"] = forged["evidence"]["fading-boxes"]["low"]
+    path.write_text(json.dumps(forged))
+    write_settlement(folder, found)
+    assert not replay_settlement(folder).ok

@@ -2,10 +2,11 @@
 
 1. tests       the test sequences of the task, at growing lengths, and words with long holds
 2. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
-3. search      words along which the margin of the answers gets smaller
-4. boxes       for cells whose state contracts: regions of the state, checked by the kernel
-5. long words  nearly periodic ones of up to 32,768 letters
-6. examination other tests of the task: completed sentences, phase alignment of signals
+3. fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+4. search      words along which the margin of the answers gets smaller
+5. boxes       for cells whose state contracts: regions of the state, checked by the kernel
+6. long words  nearly periodic ones of up to 32,768 letters
+7. examination other tests of the task: completed sentences, phase alignment of signals
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -81,7 +82,13 @@ from nerode.proofs import (
     run_tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import FloatVerdict, certify_module, recheck_module
+from nerode.proofs.floats import (
+    FloatVerdict,
+    certify_fading,
+    certify_module,
+    recheck_module,
+    replay_fading,
+)
 from nerode.records import (
     RESULT,
     SETTLED,
@@ -90,7 +97,7 @@ from nerode.records import (
     Settlement,
     read_settlement,
 )
-from nerode.tasks import Task
+from nerode.tasks import Prediction, Task
 
 WORDS = {
     PREDICT: "all words over the alphabet",
@@ -101,6 +108,7 @@ WORDS = {
 
 TESTS = "tests"
 CLOSURE = "closure"
+FADING = "fading"
 BOXES = "boxes"
 EXAMINATION = "examination"
 
@@ -377,6 +385,7 @@ class _Settling:
             return Ended(settlement=self._refuted(found))
         return (
             self._by_closure()
+            or self._by_fading()
             or self._by_search()
             or self._by_boxes()
             or self._by_long_words()
@@ -440,6 +449,21 @@ class _Settling:
             return Ended(settlement=self._refuted_by(verdict.refutation))
         self.reasons.append(verdict.reason)
         return None
+
+    def _by_fading(self) -> Ended | None:
+        """Boxes of float states of one layer whose memory fades."""
+        model, task = self.subject.model, self.task
+        if not isinstance(model, Model) or not isinstance(task, Prediction) or not task.language.regular:
+            return None
+        try:
+            found = certify_fading(model, task.language, budget=self.budget.part(0.6))
+        except InputError:
+            return None
+        if not isinstance(found, Certificate):
+            self.reasons.append(found.reason)
+            return None
+        settlement = self._end(method=FADING, length="all", **_proved_by(found.claims))
+        return Ended(settlement=settlement, certificate=found)
 
     def _by_search(self) -> Ended | None:
         """A failing word that a search led by the margins finds."""
@@ -696,13 +720,18 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
     certificate = certificate_from_json(
         read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
     )
-    failure = recheck_module(
-        closing.module,  # type: ignore[arg-type]
-        closing.language,
-        certificate,
-        decode=closing.decode,
-        budget=budget,
-    )
+    if known.method == FADING:
+        if not isinstance(subject.task, Prediction):
+            return _refused("the proof is about scores above 0, which this task does not have")
+        failure = replay_fading(subject.zoo_model, closing.language, certificate, budget=budget)
+    else:
+        failure = recheck_module(
+            closing.module,  # type: ignore[arg-type]
+            closing.language,
+            certificate,
+            decode=closing.decode,
+            budget=budget,
+        )
     if failure is not None:
         return CheckResult(ok=False, claims=(), failure=failure)
     return _as_stated(known, CheckResult(ok=True, claims=certificate.claims, failure=None))

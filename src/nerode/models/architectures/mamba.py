@@ -27,6 +27,7 @@ from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
+    LinearReading,
     SequenceLayer,
     State,
     Surroundings,
@@ -163,6 +164,25 @@ class Mamba(SequenceLayer):
         state = self.initial_state(len(x)) if state is None else state
         u, _, _ = self._read(x, state)
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
+
+    def reading(self, x: Float[Tensor, "batch inputs"], state: State) -> LinearReading:
+        """Returns how the output of one position reads h; u, C and z are computed as `step` does."""
+        u, z = self._branches(x)
+        if self.convolution is not None:
+            u, _ = self.convolution.step(u, state["window"])
+        u = self._activate(u)
+        _, _, C = self._select(u)
+        out = self.out_proj.weight.double() * (1 if z is None else silu(z).double()[:, None, :])
+        skip = torch.zeros_like(u) if self.D is None else self.D * u
+        terms = out * skip.double()[:, None, :]
+        bias = torch.zeros(1) if self.out_proj.bias is None else self.out_proj.bias
+        return LinearReading(
+            state="h",
+            weight=out[..., None] * C.double()[:, None, None, :],
+            added=terms.sum(-1) + bias.double(),
+            size=terms.abs().sum(-1) + bias.double().abs(),
+            roundings=self.settings.states + self.channels + 4,
+        )
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
         """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""

@@ -6,6 +6,8 @@ from nerode.proofs.floats.count_replay import replay_counts
 from nerode.proofs.floats.counts import certify_counts
 from nerode.proofs.floats.decoders import decoder_length, write_decoder
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
+from nerode.proofs.floats.fading import certify_fading
+from nerode.proofs.floats.fading_replay import replay_fading
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,
@@ -24,6 +26,7 @@ __all__ = [
     "ModelReader",
     "RealModel",
     "certify_counts",
+    "certify_fading",
     "certify_module",
     "decoder_length",
     "examine",
@@ -36,6 +39,7 @@ __all__ = [
     "recheck_module",
     "recheck_stored",
     "replay_counts",
+    "replay_fading",
     "replay_real_model",
     "store",
     "to_rows",
