@@ -156,6 +156,7 @@ def small(**changes):
         ({"surroundings": Surroundings(norm="rms", residual=True, feed_forward="relu")}, "one layer"),
         ({"head": "relu", "head_width": 4}, "linear head"),
         ({"final_norm": "layer"}, "linear head"),
+        ({"letters": None, "features": 2}, "read letters"),
     ],
 )
 def test_other_models_are_refused(changes, reason):

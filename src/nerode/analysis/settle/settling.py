@@ -1,8 +1,8 @@
 """Settling a network: strategies in the order of their cost, until one of them ends it. No weight is changed.
 
 1. tests       the test sequences of the task, at growing lengths, and words with long holds
-2. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
-3. fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+2. fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+3. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
 4. search      words along which the margin of the answers gets smaller
 5. boxes       for cells whose state contracts: regions of the state, checked by the kernel
 6. long words  nearly periodic ones of up to 32,768 letters
@@ -384,8 +384,8 @@ class _Settling:
         if found is not None:
             return Ended(settlement=self._refuted(found))
         return (
-            self._by_closure()
-            or self._by_fading()
+            self._by_fading()
+            or self._by_closure()
             or self._by_search()
             or self._by_boxes()
             or self._by_long_words()
@@ -456,7 +456,7 @@ class _Settling:
         if not isinstance(model, Model) or not isinstance(task, Prediction) or not task.language.regular:
             return None
         try:
-            found = certify_fading(model, task.language, budget=self.budget.part(0.6))
+            found = certify_fading(model, task.language, budget=self.budget.part(0.4))
         except InputError:
             return None
         if not isinstance(found, Certificate):

@@ -61,7 +61,7 @@ def certify_fading(
         InputError: if the model is another.
     """
     budget = started(budget)
-    require_fading(model.eval())
+    require_fading(model)
     reason = "there are too many nodes"
     for letters in _LETTERS:
         graph = _explore(model, language, task, letters)

@@ -83,19 +83,21 @@ def claim_of(task: str) -> Claim:
 
 
 def require_fading(model: nn.Module) -> Model:
-    """Returns a model whose scores can be bounded.
+    """Returns a model whose scores can be bounded, in evaluation mode.
 
     Raises:
         InputError: if it is another.
     """
-    if not isinstance(model, Model) or next(model.parameters()).dtype != torch.float32:
+    if not isinstance(model, Model) or any(p.dtype != torch.float32 for p in model.parameters()):
         raise InputError("boxes of a fading memory are for models of the zoo in float32")
+    if model.config.letters is None:
+        raise InputError("boxes of a fading memory are for models that read letters")
     if model.config.final_norm not in ("rms", "none") or model.config.head != "linear":
         raise InputError("boxes of a fading memory are for a linear head, behind a root mean square or none")
     if torch.get_float32_matmul_precision() != "highest":
         raise InputError("products of float32 are rounded to fewer bits here; their errors are not bounded")
-    state = model.initial_state(1)
-    model.reading(torch.zeros(1, dtype=torch.int64), state)
+    model.eval()
+    model.reading(torch.zeros(1, dtype=torch.int64), model.initial_state(1))
     return model
 
 
