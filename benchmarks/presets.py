@@ -30,7 +30,7 @@ TABLE = FOLDER / "README.md"
 ALLOWED = 2.0
 """The ratio of times that is allowed."""
 
-SETTLE_SECONDS = 3.0
+SETTLE_SECONDS = 8.0
 """CPU seconds in which a run is settled."""
 
 HEAD = """# Presets

@@ -4,6 +4,7 @@
     python -m benchmarks settled --parts no,plain   some parts of it, in this order: exact, no, plain
     python -m benchmarks settled --only gru:s3,lstm  some studies of these parts, as beginnings of
                                                     ARCHITECTURE:TASK:LAYERS:SEED
+    python -m benchmarks settled --ends             rows that are not settled are run again for their end
     python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
 
 Settings are those of `ExactTraining` and of each layer's exact form, found on seeds 0 to 4; the seeds here
@@ -42,6 +43,7 @@ BESIDE = Path("experiments/settled/plain.md")
 ROWS = Path("experiments/settled/results.jsonl")
 FACTORS = (8, 64)
 ENDS = ("proved", "refuted")
+END_KEYS = ("status", "word", "expected", "got", "shortest")
 
 FIRST = tuple(f"predict-{name}" for name in ("flip-flop", "tomita-1", "tomita-2", "tomita-4", "tomita-7"))
 THEN = tuple(
@@ -200,6 +202,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks settled")
     parser.add_argument("--parts", default="exact,no,plain")
     parser.add_argument("--only", default="")
+    parser.add_argument("--ends", action="store_true")
     parser.add_argument("--share", action="store_true")
     given = parser.parse_args(arguments)
     if given.share:
@@ -212,18 +215,40 @@ def main(arguments: Sequence[str] = ()) -> None:
             name = f"{arch}:{task}:{layers}:{seed}:"
             if given.only and not any(name.startswith(f"{beginning}:") for beginning in only):
                 continue
-            if find(rows, part, (arch, task, layers), seed) is not None:
+            known = find(rows, part, (arch, task, layers), seed)
+            if (known is None) == given.ends or (known is not None and is_settled(known)):
                 continue
             before = find(rows, "exact", (arch, task, layers), seed)
             if part == "plain" and before is None:
                 continue
             row = {"part": part, **MAKERS[part](arch, task, layers, seed, before)}
-            rows = [*_lines(ROWS), row]  # read anew: another process may have written
+            rows = _lines(ROWS)  # read anew: another process may have written
+            if known is None:
+                rows.append(row)
+            else:
+                rows[rows.index(known)] = row = with_end(known, row)
             write_atomically(ROWS, "".join(json.dumps(row) + "\n" for row in rows))
             write_pages(rows)
-            print(json.dumps(rows[-1]), flush=True)
+            print(json.dumps(row), flush=True)
     write_pages(rows)
     print(f"{TABLE} and {BESIDE} are written")
+
+
+def is_settled(row: Row) -> bool:
+    """Whether a row has a proof, or a word that refutes it."""
+    return bool(row.get("proved")) or row.get("status") in ENDS
+
+
+def with_end(known: Row, again: Row) -> Row:
+    """A row with the end that the same run has the second time; as it was if it comes out otherwise.
+
+    A seed counts once: a second run may say how the first has ended, and nothing else.
+    """
+    if any(known.get(key) != again.get(key) for key in ("proved", "attempts", "updates", "accuracy")):
+        print("came out otherwise; the row stays as it was", flush=True)
+        return known
+    keys = END_KEYS if "attempts" in known else (*END_KEYS, "reason", "cpu_seconds")
+    return {**known, **{key: again[key] for key in keys if key in again}}
 
 
 def write_pages(rows: list[Row]) -> None:
@@ -251,7 +276,7 @@ def kept_ends(folder: Path = Path("experiments")) -> dict[str, tuple[int, int]]:
     polished = _lines(folder / "polish" / "results.jsonl")
     found["polish"] = (len(polished), sum(row["float64"]["proved"] for row in polished))
     own = _lines(folder / "settled" / "results.jsonl")
-    found["settled"] = (len(own), sum(row.get("proved") or row.get("status") in ENDS for row in own))
+    found["settled"] = (len(own), sum(map(is_settled, own)))
     return {name: counts for name, counts in found.items() if counts[0]}
 
 

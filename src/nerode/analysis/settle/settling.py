@@ -487,7 +487,13 @@ class _Settling:
             require_plain(model)
         except InputError:
             return None
-        found = prove_boxes(model, goal, weights=self.weights, seconds=max(0.1, self.budget.left()))
+        # A network that predicts has seen valid prefixes only, and may say anything after others.
+        tasks = (goal.task, VALID_PREFIXES) if isinstance(self.task, Prediction) else (goal.task,)
+        for wanted in tasks:
+            seconds = max(0.1, self.budget.left())
+            found = prove_boxes(model, replace(goal, task=wanted), weights=self.weights, seconds=seconds)
+            if found.certificate is not None:
+                break
         if found.certificate is None:
             self.reasons.append(f"no boxes: {found.reason}")
             return None
