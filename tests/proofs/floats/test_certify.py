@@ -241,3 +241,20 @@ def test_a_planted_error_in_a_compiled_network_is_found():
         scores, state = module.step(torch.tensor([letter]), state)
         wrong.append(module.legal(scores)[0].tolist() != [a in legal.symbols for a in range(2)] + [legal.end])
     assert wrong == [False] * (len(word) - 1) + [True]
+
+
+def test_a_word_that_no_valid_prefix_begins_with_refutes_nothing_where_time_is_short(monkeypatch):
+    """The module is wrong after b, which no word of the language begins with, and right elsewhere."""
+    language = resolve_language("ab*")
+    module = load_model(nr.compile_language(resolve_language("(a|b)b*"), to="diagonal"), dtype=torch.float32)
+    empty = language.legal(language.initial())
+    verdict = certify_module(module, language, empty=empty)
+    assert (verdict.task, verdict.length, verdict.refutation) == (VALID_PREFIXES, "all", None)
+    explore = certify.explore
+
+    def hurried(*arguments, task, budget, **others):
+        budget = Budget(elements=1).start() if task == VALID_PREFIXES else budget
+        return explore(*arguments, task=task, budget=budget, **others)
+
+    monkeypatch.setattr(certify, "explore", hurried)
+    assert certify_module(module, language, empty=empty).refutation is None

@@ -86,6 +86,7 @@ from nerode.proofs.floats import (
     FloatVerdict,
     certify_fading,
     certify_module,
+    one_thread,
     recheck_module,
     replay_fading,
 )
@@ -355,7 +356,9 @@ def settle(
     if not all(bool(p.isfinite().all()) for p in subject.model.parameters()):
         raise InputError(f"{subject.name} has a weight that is not a finite number; train it again")
     chosen = settings or SettleSettings()
-    return _Settling(subject, subject.task, chosen, started(budget), weights).run()
+    # The networks are small: threads would wait for each other, and that counts as CPU time, too.
+    with one_thread():
+        return _Settling(subject, subject.task, chosen, started(budget), weights).run()
 
 
 class _Settling:

@@ -14,6 +14,7 @@ from nerode.proofs.floats.real_models import (
     RealModel,
     load_architecture,
     make_architecture,
+    one_thread,
     replay_real_model,
     write_real_model,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "load_architecture",
     "load_model",
     "make_architecture",
+    "one_thread",
     "recheck_module",
     "recheck_stored",
     "replay_counts",

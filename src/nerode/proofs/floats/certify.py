@@ -118,7 +118,7 @@ def certify_module(
     for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
         share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
         tried = explore(runner, language, task=wanted, batch=batch, budget=_share(budget, share))
-        if found is None or _reach(tried) > _reach(found):
+        if found is None or _reach(tried) > _reach(found) or not _refutes_valid(language, found):
             found = tried
         if found.length == "all":
             break
@@ -300,6 +300,17 @@ def _batch_matters(runner: Runner) -> bool:
         if not (to_rows(alone, 1) == to_rows(together, BATCH)).all():
             return True
     return False
+
+
+def _refutes_valid(language: Language, found: Exploration) -> bool:
+    """Whether the word that refutes a module, if there is one, is a prefix of a word of the language.
+
+    A module that is wrong after other words only is not refuted where valid prefixes are what counts.
+    """
+    if found.refutation is None:
+        return True
+    word = language.alphabet.encode(found.refutation.word)
+    return all(a in legal.symbols for a, legal in zip(word, language.legal_along(word), strict=False))
 
 
 def _reach(found: Exploration) -> float:
