@@ -315,7 +315,8 @@ def fading() -> Told:
         "letter maps into each other are a proof (`fading-boxes` in docs/certificates.md). Of the one-layer "
         f"runs {sum(end.startswith('●') for end in one)} of {len(one)} end proved, "
         f"{sum(end.startswith('○') for end in one)} are refuted by a shown word. Several layers are proved "
-        "only where a language has one word of each length, by listing all states. We know of no other "
+        "only where a language has one word of each length, by listing all states (`nerode prove RUN "
+        "--max-seconds 90`). We know of no other "
         "proof about a selective state space model as training left it.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
         headings=("language", "model", "seed", "end"),

@@ -63,6 +63,14 @@ def test_settled_runs() -> None:
     assert numbers(r"(\d+) of them make no mistake on the words", README) == (str(others),)
 
 
+def test_networks_proved_as_training_left_them() -> None:
+    table = json.loads((ROOT / "experiments" / "reproduce" / "sarrof" / "star-free.json").read_text("utf-8"))
+    lines = [line for line in table["lines"] if line["kind"] == "trained"]
+    proved = [line["model"] for line in lines for end in line["ends"] if end.startswith("●")]
+    said = numbers(r"(\d+) Mambas of the published languages .*?, (\d+) of them with one layer", README)
+    assert said == (str(len(proved)), str(proved.count("Mamba, 1 layer")))
+
+
 def test_exact_gates() -> None:
     proved = numbers(r"\*\*(\d+) of (\d+) runs proved\*\*", SETTLED)
     refuted = numbers(r"\n(\d+) of (\d+) refuted by a shown word", SETTLED)
