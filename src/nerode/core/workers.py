@@ -215,8 +215,9 @@ def serve() -> None:
                 function = connection.recv()
             reply = ("result", function(connection.recv(), emit))
         except EOFError:
-            # The other guard ends this process, whatever its input still has to say.
-            return
+            # The other guard holds the input, for which an interpreter that shuts down would wait.
+            sys.stdout.flush()
+            os._exit(0)
         except Exception as error:
             reply = ("error", _picklable(error))
         connection.send(reply)

@@ -258,6 +258,10 @@ def run_sweep(
         missing = [job for job in jobs if job.key not in done]
         if missing:
             executor.run(missing, store=root, runner=runner, on_outcome=note)
+        for job in missing:
+            # A worker that was killed between its last two steps has left its work.
+            if store.is_done(job.key):
+                store.clear_work(job.key)
         list_runs(store)
     for outcome in outcomes:
         if outcome.status == "disk":
