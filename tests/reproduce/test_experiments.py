@@ -79,7 +79,9 @@ def test_the_files_are_judged_by_the_present_rule(result):
 def test_table_2_is_on_the_groups_of_the_paper():
     ((_, table),) = find_tables("memory:table-2")
     assert not any(line.here for line in table.lines)
-    assert {line.cpu["task"]["settings"]["monoid"] for line in table.lines} == {"Z60", "A4xZ5", "A5"}
+    trained = {line.cpu["task"]["settings"]["monoid"] for line in table.lines if line.cpu is not None}
+    compiled = {line.language for line in table.lines if line.compile_to}
+    assert trained == compiled == {"Z60", "A4xZ5", "A5"}
 
 
 def test_every_paper_has_been_run():
