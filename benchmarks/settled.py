@@ -176,7 +176,8 @@ beside a plain one: the same config, words, rate and number of updates (those of
 without exact gates; then the network is settled as it is. Accuracy is the share of random words of 8 and 64
 times the longest training length (40) that a network answers correctly throughout. No seed
 is left out, and each was run once but for 28: these were unsettled, and were made again when the search for
-failing words had become stronger.
+failing words had become stronger. `--ends` makes unsettled runs again, too, and keeps of them only how they
+end.
 """
 
 PLAIN_COLUMNS = """

@@ -62,6 +62,7 @@ from nerode.models import (
     SequenceLayer,
     as_layered,
     dtype_of,
+    fixed_bits,
     is_stateful,
 )
 from nerode.network import Network
@@ -86,7 +87,6 @@ from nerode.proofs.floats import (
     FloatVerdict,
     certify_fading,
     certify_module,
-    one_thread,
     recheck_module,
     replay_fading,
 )
@@ -357,7 +357,7 @@ def settle(
         raise InputError(f"{subject.name} has a weight that is not a finite number; train it again")
     chosen = settings or SettleSettings()
     # The networks are small: threads would wait for each other, and that counts as CPU time, too.
-    with one_thread():
+    with fixed_bits(1):
         return _Settling(subject, subject.task, chosen, started(budget), weights).run()
 
 

@@ -14,7 +14,6 @@ from nerode.proofs.floats.real_models import (
     RealModel,
     load_architecture,
     make_architecture,
-    one_thread,
     replay_real_model,
     write_real_model,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "load_architecture",
     "load_model",
     "make_architecture",
-    "one_thread",
     "recheck_module",
     "recheck_stored",
     "replay_counts",

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from nerode.core import Budget, InputError, started
 from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
-from nerode.languages import START, CounterLanguage, Counters, Language, language_hash
+from nerode.languages import START, CounterLanguage, Counters, Language
 from nerode.proofs.floats.listing import fingerprint
-from nerode.proofs.floats.recheck import Stepping, limits
+from nerode.proofs.floats.recheck import Stepping, find_foreign, limits
 
 Json = Any
 
@@ -43,12 +43,8 @@ def replay_counts(
     Raises:
         BudgetExceeded: if the time is up before every step has been computed.
     """
-    if certificate.language != language_hash(language):
-        return Failure(what="the certificate is for another language", entry="language")
-    if certificate.network != fingerprint(module):
-        return Failure(what="the certificate is for another module", entry="network")
-    if set(certificate.evidence) != {METHOD}:
-        return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
+    if foreign := find_foreign(certificate, METHOD, language, fingerprint(module)):
+        return foreign
     read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
     try:
         replay = _Replay(module, language, certificate.evidence[METHOD], read, started(budget))

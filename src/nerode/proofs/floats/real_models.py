@@ -7,11 +7,10 @@ the hash of the weights in that format, and a replay computes every listed step 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -43,7 +42,16 @@ from nerode.kernel import (
     certificate_to_json,
 )
 from nerode.languages import Language, Legal
-from nerode.models import DecoderStream, LayerBlock, Model, State, dtype_of, read_model, save_model
+from nerode.models import (
+    DecoderStream,
+    LayerBlock,
+    Model,
+    State,
+    dtype_of,
+    fixed_bits,
+    read_model,
+    save_model,
+)
 from nerode.models.compiled import Around, CarriedModel, candidate_models, is_decoder, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
@@ -184,7 +192,7 @@ def make_architecture(
         if isinstance(candidate, NotCompilable):
             refusals.append(candidate)
             continue
-        with one_thread():
+        with fixed_bits(1):
             found = _examine(candidate, language, seconds, longest, others)
         if best is None or found.rank > best.rank:
             best = found
@@ -195,17 +203,6 @@ def make_architecture(
     if best is None:
         raise main_refusal(refusals)
     return best
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Lets torch compute with one thread: the layers are small, and threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _examine(
@@ -436,7 +433,7 @@ def replay_real_model(
         except (InputError, ValueError, RecursionError) as error:
             raise FormatError(f"is not a certificate: {error}", path=path) from None
         model = read_model(place, dtype=getattr(torch, dtype)).eval()
-        with one_thread():
+        with fixed_bits(1):
             failure = recheck(
                 model,
                 language,

@@ -83,12 +83,8 @@ def recheck(
     Raises:
         BudgetExceeded: if the time is up before every transition has been replayed.
     """
-    if certificate.language != language_hash(language):
-        return Failure(what="the certificate is for another language", entry="language")
-    if certificate.network != (network or fingerprint(module)):
-        return Failure(what="the certificate is for another network", entry="network")
-    if set(certificate.evidence) != {METHOD}:
-        return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
+    if foreign := find_foreign(certificate, METHOD, language, network or fingerprint(module)):
+        return foreign
     read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
     try:
         listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
@@ -100,6 +96,17 @@ def recheck(
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
     return failure or first_not_implied(certificate.claims, [_shown(listed)])
+
+
+def find_foreign(certificate: Certificate, method: str, language: Language, network: str) -> Failure | None:
+    """Returns why a certificate is not about this language and network by this method, None if it is."""
+    if certificate.language != language_hash(language):
+        return Failure(what="the certificate is for another language", entry="language")
+    if certificate.network != network:
+        return Failure(what="the certificate is for another network", entry="network")
+    if set(certificate.evidence) != {method}:
+        return Failure(what=f"the evidence is not that of {method} alone", entry="evidence")
+    return None
 
 
 def _fits(module: Stepping, listed: Listed) -> Failure | None:
