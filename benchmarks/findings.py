@@ -165,7 +165,10 @@ def counting() -> Told:
         rows=_seed_rows(lines),
         chart=_share_of_seeds(
             "Seeds that count the offset",
-            ((line.model, [v >= table.threshold for v in line.cells[0].values]) for line in lines),
+            (
+                (f"{line.row}: {line.model}", [v >= table.threshold for v in line.cells[0].values])
+                for line in lines
+            ),
         ),
     )
 
@@ -194,7 +197,7 @@ def double_isi() -> Told:
         rows=_seed_rows(lines),
         chart=_share_of_seeds(
             "Seeds that pass Double ISI",
-            ((line.model, [v >= 0.5 for v in line.cells[column].values]) for line in lines),
+            ((f"{line.row}: {line.model}", [v >= 0.5 for v in line.cells[column].values]) for line in lines),
         ),
     )
 

@@ -35,7 +35,7 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 @click.option(
     "--states",
     type=click.IntRange(1, 1_000_000),
-    default=20_000,
+    default=100_000,
     show_default=True,
     help="Largest number of float states that a proof may list.",
 )

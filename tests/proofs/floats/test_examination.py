@@ -50,7 +50,7 @@ def test_text_says_what_is_proved_and_what_is_only_tested(parity):
 
 
 def test_a_counter_fails_in_a_narrow_format_and_says_when(dyck):
-    outcome = run("verify", str(dyck), "--dtype", "bfloat16", "--max-seconds", "2", "--json")
+    outcome = run("verify", str(dyck), "--dtype", "bfloat16", "--max-seconds", "4", "--json")
     assert outcome.code == 1
     found = json.loads(outcome.out)
     assert found["ok"] is False
@@ -72,7 +72,7 @@ def test_a_budget_that_runs_out_hides_no_refutation(dyck, monkeypatch):
         return real(network, language, dtype=dtype, **options)
 
     monkeypatch.setattr(floats, "examine", examine)
-    outcome = run("verify", str(dyck), "--dtype", "bfloat16,float32", "--max-seconds", "2", "--json")
+    outcome = run("verify", str(dyck), "--dtype", "bfloat16,float32", "--max-seconds", "4", "--json")
     found = json.loads(outcome.out)
     assert (outcome.code, found["ok"], found["failure"]["at"]) == (1, False, 513)
     assert found["stopped"].startswith("not examined in float32: the budget of 3.0 seconds is used up")

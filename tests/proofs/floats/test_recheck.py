@@ -11,8 +11,10 @@ from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import certificate_from_json, certificate_to_json, language_claim
 from nerode.languages import resolve_language
 from nerode.proofs.floats.certify import certify_module
-from nerode.proofs.floats.listing import fingerprint
-from nerode.proofs.floats.recheck import METHOD, recheck
+from nerode.proofs.floats.closure import explore
+from nerode.proofs.floats.listing import fingerprint, read_listing
+from nerode.proofs.floats.recheck import METHOD, _StateTable, limits, recheck
+from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister
 
@@ -22,6 +24,18 @@ PROOF = certify_module(MODULE, LANGUAGE, empty=NOTHING_YET).certificate
 PARTIAL = certify_module(
     Register(hold=0.75), LANGUAGE, empty=NOTHING_YET, budget=Budget(seconds=30)
 ).certificate
+
+
+def with_bits(certificate, module=MODULE):
+    """The certificate as older ones were: the bits of its states are listed, too."""
+    evidence = certificate.evidence[METHOD]
+    found = explore(make_runner(module, LANGUAGE), LANGUAGE, task=evidence["task"], batch=1)
+    assert found.moves.tolist() == evidence["moves"]
+    listed = {**evidence, "states": [row.tobytes().hex() for row in found.states]}
+    return replace(certificate, evidence={METHOD: listed})
+
+
+OLDER = with_bits(PROOF)
 
 
 def check(certificate, module=MODULE, language=LANGUAGE, **options):
@@ -40,6 +54,11 @@ def test_a_proof_holds_after_a_round_trip_through_json():
     assert PROOF.claims[0].length == "all"
     assert PARTIAL.claims[0].length == 3
     assert check(PARTIAL, Register(hold=0.75)) is None
+
+
+def test_a_proof_that_lists_the_bits_of_its_states_holds_too():
+    assert "states" not in PROOF.evidence[METHOD]
+    assert check(OLDER) is None
 
 
 def test_another_module_is_refused_by_its_weights():
@@ -77,7 +96,9 @@ def test_another_start_is_refused():
             return {"h": torch.full((batch, 1), 0.5, dtype=self.gates.dtype)}
 
     Late.__module__, Late.__qualname__ = Register.__module__, Register.__qualname__
-    assert "another state" in check(PROOF, Late(hold=1.0, overwrite=0.25, dtype=torch.bfloat16)).what
+    late = Late(hold=1.0, overwrite=0.25, dtype=torch.bfloat16)
+    assert "another state" in check(OLDER, late).what
+    assert "other bits" in check(PROOF, late).what
 
 
 def test_another_language_or_network_is_refused():
@@ -138,10 +159,37 @@ def test_a_batch_that_rounds_differently_is_refused():
         {"moves": lambda moves: [moves[1], moves[0], *moves[2:]]},
         {"moves": lambda moves: [[-1, -1, -1], *moves[1:]]},
         {"module": lambda _: "0" * 64},
+        {"moves": lambda _: []},
     ],
 )
 def test_evidence_that_makes_no_sense_is_refused(entries):
-    assert check(changed(PROOF, **entries)) is not None
+    assert check(changed(OLDER, **entries)) is not None
+
+
+def test_states_that_would_not_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("nerode.proofs.floats.recheck.MOST_BYTES", 3)
+    assert "more than 3 bytes" in check(PROOF).what
+
+
+def test_a_state_is_asked_about_only_when_its_bits_are_known():
+    """Otherwise the replay would ask about the bits that stand there before they are learned."""
+    listed = read_listing(PROOF.evidence[METHOD], 3)
+    table = _StateTable(MODULE, replace(listed, moves=((1, 2, 1),) * 3))
+    table.known[2] = True
+    transitions = [(0, 2, 1, ()), (1, 0, 1, ()), (2, 0, 1, ())]
+    assert table.with_known_sources(transitions) == transitions[:1]
+    assert table.with_known_sources(transitions[::2]) == transitions[::2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64])
+def test_states_may_be_numbered_in_any_order_within_a_length(size):
+    def swap(moves):
+        moves[2], moves[3] = moves[3], moves[2]
+        return [[{2: 3, 3: 2}.get(target, target) for target in row] for row in moves]
+
+    said = PROOF.claims[0].covers.replace(*(limits(sizes, covers_empty=True) for sizes in ([1, 64], [size])))
+    other = changed(PROOF, moves=swap, batches=lambda _: [size])
+    assert check(replace(other, claims=(replace(PROOF.claims[0], covers=said),))) is None
 
 
 def test_keys_that_are_missing_or_too_many_are_refused():
@@ -155,7 +203,7 @@ def test_keys_that_are_missing_or_too_many_are_refused():
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_every_change_of_a_move_or_a_bit_is_refused(data):
-    states = PROOF.evidence[METHOD]["states"]
+    states = OLDER.evidence[METHOD]["states"]
     number = data.draw(st.integers(0, len(states) - 1))
     if data.draw(st.booleans()):
         letter = data.draw(st.integers(0, 2))
@@ -175,7 +223,7 @@ def test_every_change_of_a_move_or_a_bit_is_refused(data):
             listed[number] = value.to_bytes(2, "little").hex()
             return listed
 
-        bad = changed(PROOF, states=flip)
+        bad = changed(OLDER, states=flip)
     assert check(bad) is not None
 
 

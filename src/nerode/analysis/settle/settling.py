@@ -139,7 +139,7 @@ class SettleSettings:
         boxes: whether boxes are looked for.
     """
 
-    states: int = 20_000
+    states: int = 100_000
     tests: int = 64
     longest: int | None = None
     holds: int = 12

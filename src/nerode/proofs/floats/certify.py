@@ -266,7 +266,6 @@ def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) 
         "arithmetic": describe_arithmetic(),
         "batches": batches,
         "layout": [[part.name, list(part.shape), part.dtype] for part in found.layout],
-        "states": [row.tobytes().hex() for row in found.states],
         "moves": found.moves.tolist(),
     }
 

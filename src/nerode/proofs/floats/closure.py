@@ -39,8 +39,8 @@ BATCH, LARGE_BATCH = 64, 1_024
 _ROOM = 64
 """States that the tables of a search hold at first."""
 
-MOST_BYTES = 30_000_000
-"""Bytes of all states together; as evidence they take twice as many."""
+MOST_BYTES = 300_000_000
+"""Bytes of all states together, which a search holds in memory."""
 
 MOST_STATES = 250_000
 """Joint states; the list of more of them would be too long as evidence."""

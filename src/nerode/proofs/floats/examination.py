@@ -54,8 +54,8 @@ LOOPS = "loops"
 LONGEST = 1 << 16
 """Length to which loops are read where no proof reaches all lengths."""
 
-_SHARE = 0.8
-"""Of the seconds that are left, for the proof, and then for loops; the rest is for `forward`."""
+_PROOF_SHARE, _LOOP_SHARE = 0.5, 0.8
+"""Shares of the seconds left: for the proof, and then for loops; the rest is for `forward`."""
 _SECONDS_TO_COMPARE = 10.0
 
 MAX_BYTES = 1 << 26
@@ -109,7 +109,7 @@ def examine(
         return _examine_decoder(folder, network, language, dtype, None, budget)
     task = next((c.task for c in known if c.dtype == dtype), None)
     try:
-        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget.part(_SHARE))
+        verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget.part(_PROOF_SHARE))
     except InputError as error:
         # A complex state in half precision, or a weight that the format does not hold: there is no module.
         return Examination(
@@ -125,7 +125,7 @@ def examine(
     details = _details(verdict)
     horizon = None
     if verdict.length != "all":
-        more = budget.part(_SHARE)
+        more = budget.part(_LOOP_SHARE)
         loops = search_loops(verdict.runner, language, task=verdict.task, longest=LONGEST, budget=more)
         horizon = loops.horizon
         details |= _loop_details(loops, language)

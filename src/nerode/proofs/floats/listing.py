@@ -17,7 +17,9 @@ from nerode.kernel import LANGUAGE_TASKS
 
 Json = Any
 
-KEYS = ("arithmetic", "batches", "dtype", "empty", "layout", "length", "module", "moves", "states", "task")
+KEYS = ("arithmetic", "batches", "dtype", "empty", "layout", "length", "module", "moves", "task")
+STATES = "states"
+"""One more key of older evidence, which also lists the bits of every state."""
 
 MOST_IN_BATCH = 4_096
 """Words of one batch; more of them would take too much memory."""
@@ -35,7 +37,7 @@ class Listed:
         module: the SHA-256 of the module.
         batches: the sizes of the batches in which every transition was computed.
         layout: name, shape and type of the tensors of a state.
-        states: the bits of every joint state.
+        states: the bits of every joint state, where they are listed; they follow from the moves.
         moves: for each state where the letters lead; -1 for a letter that is not read.
     """
 
@@ -46,21 +48,21 @@ class Listed:
     module: str
     batches: tuple[int, ...]
     layout: tuple[tuple[str, tuple[int, ...], str], ...]
-    states: tuple[bytes, ...]
+    states: tuple[bytes, ...] | None
     moves: tuple[tuple[int, ...], ...]
 
 
 def read_listing(evidence: Json, letters: int) -> Listed:
     """Returns the evidence, or raises InputError for what does not make sense."""
-    if not isinstance(evidence, dict) or set(evidence) != set(KEYS):
+    if not isinstance(evidence, dict) or set(evidence) - {STATES} != set(KEYS):
         raise InputError(f"the evidence must have exactly the keys {', '.join(KEYS)}")
-    length, states, moves = evidence["length"], evidence["states"], evidence["moves"]
+    length, moves = evidence["length"], evidence["moves"]
     if length != "all" and (type(length) is not int or length < 0):
         raise InputError(f"the evidence speaks of the length {str(length)[:40]!r}")
     if evidence["task"] not in LANGUAGE_TASKS or type(evidence["empty"]) is not bool:
         raise InputError(f"the evidence speaks of the task {str(evidence['task'])[:40]!r}")
-    if not isinstance(states, list) or not isinstance(moves, list) or not 0 < len(states) == len(moves):
-        raise InputError("the evidence has not one row of moves for each of its states")
+    if not isinstance(moves, list) or not moves:
+        raise InputError("the evidence has no rows of moves")
     if not isinstance(evidence["arithmetic"], dict):
         raise InputError("the evidence does not say on which arithmetic it was computed")
     batches = evidence["batches"]
@@ -69,13 +71,15 @@ def read_listing(evidence: Json, letters: int) -> Listed:
     for row in moves:
         if not isinstance(row, list) or len(row) != letters:
             raise InputError(f"a row of moves has not {letters} entries")
-        if any(type(target) is not int or not -1 <= target < len(states) for target in row):
+        if any(type(target) is not int or not -1 <= target < len(moves) for target in row):
             raise InputError("a move leads to a state that is not listed")
     try:
-        bits = tuple(bytes.fromhex(state) for state in states)
+        bits = tuple(map(bytes.fromhex, evidence[STATES])) if STATES in evidence else None
         layout = tuple((str(n), tuple(map(int, shape)), str(d)) for n, shape, d in evidence["layout"])
     except (TypeError, ValueError):
         raise InputError("the states or their layout are not written as they should be") from None
+    if bits is not None and len(bits) != len(moves):
+        raise InputError("the evidence has not one row of moves for each of its states")
     return Listed(
         task=evidence["task"],
         dtype=str(evidence["dtype"]),

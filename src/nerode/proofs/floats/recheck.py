@@ -1,8 +1,9 @@
 """Replaying a certificate in floats against the module, by a program that shares no code with the search.
 
-The evidence lists the bits of every joint state and where each letter leads. Nothing is searched here: every
-listed transition is computed again by the module, and the listed bits and the language's answer are compared
-with what comes out. What is listed is enough if it holds the start and is closed under the letters.
+The evidence numbers the joint states and says where each letter leads. Nothing is searched here: every listed
+transition is computed by the module. The first that leads to a number gives the bits that it stands for; all
+others must come to the same bits, and the answer must be that of the language. What is listed is enough if it
+holds the start and is closed under the letters. Older evidence lists the bits, too; then all are compared.
 
 The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
 beside the word; in larger ones it is taken for granted, and said in the claim, that a row depends neither on
@@ -36,6 +37,9 @@ METHOD = "bit-closure"
 
 _ALONE, _TOGETHER = 100, 25
 """Letters of a run with the module's own tensors: of a single word, and of each word of a batch."""
+
+MOST_BYTES = 1_000_000_000
+"""Bytes of all states together, which a replay holds in memory."""
 
 _FORMATS = {
     torch.float64: "float64",
@@ -90,9 +94,10 @@ def recheck(
         listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
         failure = _fits(module, listed) or _check_empty(language, listed, empty)
         if failure is None:
-            failure = _replay(module, language, listed, read, started(budget))
-        if failure is None:
-            failure = _walk(module, language, listed)
+            table = _StateTable(module, listed)
+            failure = _replay(module, language, listed, table, read, started(budget))
+            if failure is None:
+                failure = _walk(module, language, listed, table)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
     return failure or first_not_implied(certificate.claims, [_shown(listed)])
@@ -134,9 +139,12 @@ def _fits(module: Stepping, listed: Listed) -> Failure | None:
             what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.states[0]"
         )
     first = _bits(start, 1).numpy().tobytes()
-    if any(len(state) != len(first) for state in listed.states):
+    if len(first) * len(listed.moves) > MOST_BYTES:
+        what = f"its {len(listed.moves):,} states of {len(first):,} bytes are more than {MOST_BYTES:,} bytes"
+        return Failure(what=what, entry=f"evidence.{METHOD}.moves")
+    if listed.states is not None and any(len(state) != len(first) for state in listed.states):
         return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
-    if first != listed.states[0]:
+    if listed.states is not None and first != listed.states[0]:
         return Failure(what="the module starts in another state", entry=f"evidence.{METHOD}.states[0]")
     return None
 
@@ -158,23 +166,56 @@ Transition = tuple[int, int, int, tuple[bool, ...]]
 """From a state, by a letter, to a state, and what may follow there: the letters, and last the end."""
 
 
+class _StateTable:
+    """The bits of the states, one row each, and which of them are known.
+
+    The start is known, and all are where the evidence lists them; the others are learned from the module.
+    """
+
+    def __init__(self, module: Stepping, listed: Listed) -> None:
+        first = _bits(module.initial_state(1), 1)
+        self.rows = first.repeat(len(listed.moves), 1)
+        self.known = torch.zeros(len(listed.moves), dtype=torch.bool)
+        self.known[0] = True
+        if listed.states is not None and first.numel():
+            joined = torch.frombuffer(bytearray(b"".join(listed.states)), dtype=torch.uint8)
+            self.rows, self.known[:] = joined.reshape(len(listed.moves), -1), True
+
+    def with_known_sources(self, transitions: list[Transition]) -> list[Transition]:
+        """Returns the first transitions, up to one from a state that is yet to be learned.
+
+        That of the first is known: every state is led to by a transition that stands before its own.
+        """
+        unknown = (~self.known[[transition[0] for transition in transitions]]).nonzero().flatten()
+        return transitions[: int(unknown[0])] if len(unknown) else transitions
+
+    def compare(self, numbers: Tensor, bits: Tensor) -> Tensor:
+        """Returns where bits are others than those of the numbered states; new numbers are learned first."""
+        new = (~self.known[numbers]).nonzero().flatten()
+        self.rows[numbers[new]] = bits[new]  # of several rows for one number any will do: all are compared
+        self.known[numbers] = True
+        return (bits != self.rows[numbers]).any(1)
+
+
 def _replay(
     module: Stepping,
     language: Language,
     listed: Listed,
+    table: _StateTable,
     read: Callable[[Tensor], Tensor],
     budget: Budget,
 ) -> Failure | None:
-    """Computes every listed transition again, in batches of every listed size."""
+    """Computes every listed transition, in batches of every listed size."""
     transitions = list(_transitions(language, listed))
-    bits = _table(listed)
     for batch in listed.batches:
-        for first in range(0, len(transitions), batch):
+        first = 0
+        while first < len(transitions):
             budget.check_time(transitions_replayed=first, transitions=len(transitions), batch=batch)
-            some = transitions[first : first + batch]
-            failure = _replay_some(module, language, listed, bits, read, some, batch)
+            some = table.with_known_sources(transitions[first : first + batch])
+            failure = _replay_some(module, language, listed, table, read, some, batch)
             if failure is not None:
                 return failure
+            first += len(some)
     return None
 
 
@@ -191,8 +232,8 @@ def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
     legal = functools.cache(language.legal)
     letters = range(len(language.alphabet))
     flags = functools.cache(lambda c: (*(a in legal(c).symbols for a in letters), legal(c).end))
-    configurations: list[Hashable] = [None] * len(listed.states)
-    depths = [-1] * len(listed.states)
+    configurations: list[Hashable] = [None] * len(listed.moves)
+    depths = [-1] * len(listed.moves)
     configurations[0], depths[0] = language.initial(), 0
     for i, row in enumerate(listed.moves):
         if depths[i] < 0 or (i and depths[i] < depths[i - 1]):
@@ -218,7 +259,7 @@ def _replay_some(
     module: Stepping,
     language: Language,
     listed: Listed,
-    bits: Tensor,
+    table: _StateTable,
     read: Callable[[Tensor], Tensor],
     transitions: Sequence[Transition],
     batch: int,
@@ -226,7 +267,7 @@ def _replay_some(
     filled = list(itertools.islice(itertools.cycle(transitions), batch))
     sources, letters, targets, answers = zip(*filled, strict=True)
     with torch.no_grad():
-        scores, after = module.step(torch.tensor(letters), _state(listed, bits[list(sources)]))
+        scores, after = module.step(torch.tensor(letters), _state(listed, table.rows[list(sources)]))
         got, expected = read(scores), torch.tensor(answers)
     if got.shape != expected.shape or got.dtype != torch.bool:
         what = f"the scores decode to {got.dtype} of shape {tuple(got.shape)}"
@@ -234,7 +275,7 @@ def _replay_some(
     if _holds_nan(after):
         what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
         return Failure(what=what, entry=f"evidence.{METHOD}.states")
-    differs = (_bits(after, batch) != bits[list(targets)]).any(1)
+    differs = table.compare(torch.tensor(targets), _bits(after, batch))
     for row in ((got != expected).any(1) | differs).nonzero().flatten().tolist():
         i, letter, target, flags = filled[row]
         wanted, given = _legal(flags), _legal(tuple(got[row].tolist()))
@@ -249,13 +290,12 @@ def _replay_some(
     return None
 
 
-def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | None:
+def _walk(module: Stepping, language: Language, listed: Listed, table: _StateTable) -> Failure | None:
     """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
 
     There is a run in batches of each size that the evidence names; each row of a batch goes its own way.
     """
     choose = random.Random(0)
-    table = _table(listed)
     for batch in listed.batches:
         with torch.no_grad():
             state, numbers = module.initial_state(batch), [0] * batch
@@ -267,7 +307,7 @@ def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | Non
                 _, state = module.step(torch.tensor(letters), state)
                 before = numbers
                 numbers = [listed.moves[i][a] for i, a in zip(before, letters, strict=True)]
-                differs = (_bits(state, batch) != table[numbers]).any(1)
+                differs = (_bits(state, batch) != table.rows[numbers]).any(1)
                 if differs.any():
                     row = int(differs.nonzero()[0])
                     name, source = language.alphabet.symbols[letters[row]], before[row]
@@ -279,13 +319,6 @@ def _walk(module: Stepping, language: Language, listed: Listed) -> Failure | Non
 @functools.lru_cache(maxsize=4096)
 def _legal(flags: tuple[bool, ...]) -> Legal:
     return Legal(frozenset(a for a, legal in enumerate(flags[:-1]) if legal), flags[-1])
-
-
-def _table(listed: Listed) -> Tensor:
-    """The bits of all listed states, one row each."""
-    joined = bytearray(b"".join(listed.states))
-    flat = torch.frombuffer(joined, dtype=torch.uint8) if joined else torch.empty(0, dtype=torch.uint8)
-    return flat.reshape(len(listed.states), len(listed.states[0]))
 
 
 def _state(listed: Listed, rows: Tensor) -> dict[str, Tensor]:
