@@ -81,6 +81,7 @@ EXACT: tuple[tuple[str, str, int], ...] = (
     ("mamba", "predict-d-3", 2),
     ("mamba", "predict-d-3", 3),
     ("mamba", "predict-dyck-2-3", 3),
+    *(("rwkv-6", task, 1) for task in ("predict-set-reset", "predict-flip-flop")),
 )
 """Architecture, task and layers, where theory says yes."""
 

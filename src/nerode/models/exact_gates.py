@@ -72,6 +72,9 @@ class ExactGates(nn.Module, ABC):
     bare: ClassVar[bool] = False
     """Whether nothing stands around the layer while it is trained."""
 
+    unnormed: ClassVar[bool] = False
+    """Whether only the residual path stands around it: a norm that centres would mix the letters."""
+
     patient: ClassVar[bool] = False
     """Whether words of training get longer only as the shorter ones come out correctly."""
 

@@ -6,6 +6,7 @@ import torch
 
 from nerode.analysis.proofs.exact_training import (
     BARE,
+    UNNORMED,
     ExactModel,
     ExactTraining,
     _StateNamer,
@@ -38,7 +39,7 @@ def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
         letters=letters,
         outputs=outputs,
         width=None if form.one_hot else width,
-        surroundings=BARE if form.bare else None,
+        surroundings=BARE if form.bare else UNNORMED if form.unnormed else None,
     )
 
 
@@ -46,6 +47,8 @@ def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
     ("name", "depth"),
     [
         ("gla", 1),
+        ("rwkv-6", 1),
+        ("rwkv-6-signed", 1),
         ("deltaproduct-signed", 1),
         *((name, depth) for name in ARCHITECTURES + UNTIED + CELLS for depth in (1, 2)),
     ],

@@ -52,6 +52,9 @@ EXACT_WIDTH = 16
 BARE = Surroundings(norm="none", residual=False, feed_forward="none")
 """Nothing around a cell: its units go to the head as they are."""
 
+UNNORMED = Surroundings(norm="none", residual=True, feed_forward="none")
+"""The residual path alone."""
+
 _FIRST_REACH, _LEARNED = 2, 0.9
 """Where words get longer as the shorter ones are learned: the first length, and the share that is enough."""
 
@@ -174,14 +177,13 @@ def exact_config(architecture: str, task: Task, *, layers: int = 1, three: bool 
     layer = LayerConfig(name=architecture, settings=settings)
     if form.one_hot and layers > 1:
         raise InputError(f"exact gates of {architecture} read letters as they are; give one layer")
-    bare = form.bare
     return ModelConfig(
         layers=(layer,) * layers,
         letters=task.letters,
         outputs=task.outputs,
         width=None if form.one_hot else EXACT_WIDTH,
-        surroundings=BARE if bare else None,
-        final_norm="none" if bare else "rms",
+        surroundings=BARE if form.bare else UNNORMED if form.unnormed else None,
+        final_norm="none" if form.bare else "rms",
     )
 
 

@@ -97,7 +97,8 @@ def certify_tables(task: Mapping[str, Any], layers: str) -> dict[str, Any]:
     alike = form is not None and len({kind.name for kind in kinds}) == 1
     if form is not None and alike and not (form.bare and len(kinds) == 1):
         width = {} if form.one_hot else {"width": EXACT_WIDTH}
-        return {"model": {"settings": dict(form.settings), **width}}
+        around = {"surroundings": {**_BARE, "residual": True}} if form.unnormed else {}
+        return {"model": {"settings": dict(form.settings), **width, **around}}
     if len(kinds) != 1 or kinds[0].name not in _CELLS:
         gated = sorted({m.kind.name for m in all_members().values() if m.kind.exact_gates is not None})
         raise InputError(

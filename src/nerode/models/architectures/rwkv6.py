@@ -9,8 +9,9 @@ own x_t + Δ_t ∘ (μ + tanh((x_t + Δ_t ∘ μ_x) A) B), and d_t = δ + tanh(m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -25,8 +26,10 @@ from nerode.models.base import (
     Surroundings,
     require_features,
 )
+from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.matrix_scan import decay_scan
+from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
     HeadNorm,
@@ -151,13 +154,8 @@ class Rwkv6(SequenceLayer):
 
     def _attend(self, x: Tensor, last: Tensor) -> tuple[AttentionInputs, Tensor]:
         """Queries, keys, values and decays of positions with these features, and their output gate."""
-        change = last - x
-        down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
-        mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
-        mixed = x[..., None, :] + change[..., None, :] * mix
-        for_decay, for_key, for_value, for_receptance, for_gate = mixed.unbind(-2)
-        logit = self.decay + linear(torch.tanh(linear(for_decay, self.decay_down.T)), self.decay_up.T)
-        keep = torch.exp(-torch.exp(logit))
+        for_decay, for_key, for_value, for_receptance, for_gate = self._mixtures(x, last)
+        keep = torch.exp(-torch.exp(self._decay_logits(for_decay)))
         found = (
             self.receptance(for_receptance),
             self.key(for_key),
@@ -166,6 +164,16 @@ class Rwkv6(SequenceLayer):
         )
         q, k, v, decay = (split_heads(y, self.settings.heads) for y in found)
         return AttentionInputs(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
+
+    def _mixtures(self, x: Tensor, last: Tensor) -> tuple[Tensor, ...]:
+        """What decay, key, value, receptance and gate are read from: mixtures of x and the x before it."""
+        change = last - x
+        down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
+        mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
+        return (x[..., None, :] + change[..., None, :] * mix).unbind(-2)
+
+    def _decay_logits(self, mixed: Tensor) -> Tensor:
+        return self.decay + linear(torch.tanh(linear(mixed, self.decay_down.T)), self.decay_up.T)
 
     def _give(self, reading: Tensor, gate: Tensor) -> Tensor:
         return self.output(nn.functional.silu(gate) * self.norm(reading))  # type: ignore[no-any-return]
@@ -244,6 +252,64 @@ class Rwkv6Writer(WeightWriter):
             layer.output.weight[register.place, first] = 1 / _GATE
 
 
+class ExactRwkv6(ExactGates):
+    """RWKV-6 with exact gates: the score is d, so that a positive one writes.
+
+    The write kᵀ v is not tied to the gate. So the layer reads letters as they are, one feature for each, and
+    decay and key are read from the letter before: folded, the keys of a letter are exactly 0 where its gates
+    hold. The present letter comes in by value, receptance and gate.
+    """
+
+    layer: Rwkv6
+    settings: ClassVar[Mapping[str, Any]] = {"width": 16, "learned_start": True}
+    one_hot = True
+    unnormed = True
+
+    def begin(self) -> None:
+        """Draws the map to d, which starts at zero: its scores are to be spread."""
+        super().begin()
+        nn.init.normal_(self.layer.decay_down)
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = layer.initial_state(len(x)) if state is None else state
+        last = before(x, state["last"])
+        _, _, for_value, for_receptance, for_gate = layer._mixtures(x, last)
+        flat, _ = self.decide(layer._decay_logits(last))
+        found = layer.receptance(for_receptance), flat * layer.key(last), layer.value(for_value), flat
+        q, k, v, on = (split_heads(y, layer.settings.heads) for y in found)
+        if self.signed:
+            k = torch.zeros_like(k)
+        write = k[..., None] * v[..., None, :]
+        gate = self.keep(on)[..., None].expand_as(write)
+        S, final = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        earlier = torch.cat([state["S"][:, None], S.view_as(write)[:, :-1]], dim=1)
+        seen = earlier + layer.bonus[..., None] * write
+        self._letters, self._on = last.detach(), flat.detach() > 0.5
+        given = layer._give((q[..., None] * seen).sum(-2), layer.gate(for_gate))
+        return given, {"S": final.view_as(state["S"]), "last": x[:, -1]}
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns the map to d."""
+        assert isinstance(layer, Rwkv6)
+        return layer.decay_up.T, layer.decay
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Lets decay and key read the letter before, and takes the keys from letters whose gates hold."""
+        assert isinstance(layer, Rwkv6)
+        for part in ("decay", "key"):
+            number = MIXTURES.index(part)
+            layer.mix[number] = 1.0
+            layer.mix_up[number] = 0.0
+        if self.signed:
+            layer.key.weight.zero_()
+        for letter in range(self._letters.shape[-1]):
+            read = self._letters[..., letter] != 0
+            if read.any():
+                layer.key.weight[~self._on[read][0], letter] = 0.0
+
+
 KIND = LayerKind(
     name="rwkv-6",
     title="RWKV-6",
@@ -254,4 +320,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"rwkv-6-signed": {"signed": True}},
     writer=Rwkv6Writer,
+    exact_gates=ExactRwkv6,
 )
