@@ -33,7 +33,7 @@ def real(value: Exact) -> float:
     return to_complex(value).real
 
 
-@pytest.mark.parametrize("m", [3, 5, 7, 9, 11, 13, 31, 101])
+@pytest.mark.parametrize("m", [3, 5, 7, 9, 11, 13, 31, pytest.param(101, marks=pytest.mark.slow)])
 def test_every_matrix_is_one_of_rwkv_7(m: int) -> None:
     """w I - a k kᵀ with w in (0.545, 1) and a in (0, 1)."""
     coding = StretchedMirrors(m)

@@ -297,6 +297,7 @@ def _search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool 
         closing.language,
         task=closing.task or (VALID_PREFIXES if valid else None),
         decode=closing.decode,
+        partial=False,
         budget=budget,
     )
 

@@ -89,6 +89,7 @@ def certify_module(
     empty: Legal | None = None,
     network: str | None = None,
     alone: bool = False,
+    partial: bool = True,
     budget: Budget | None = None,
 ) -> FloatVerdict:
     """Returns what can be shown about a module by looking at all its float states.
@@ -103,6 +104,7 @@ def certify_module(
             nothing there.
         network: the SHA-256 of the network that the module was made from; None for that of its weights.
         alone: whether nothing is to be said of batches, only of single words.
+        partial: whether shorter words are proved where a word refutes the module.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
@@ -123,6 +125,15 @@ def certify_module(
         if found.length == "all":
             break
     assert found is not None
+    if not partial and _refutes_alone(runner, language, found):
+        return FloatVerdict(
+            runner=runner,
+            task=found.task,
+            certificate=None,
+            refutation=found.refutation,
+            reason=found.reason,
+            states=len(found),
+        )
     return _confirm(runner, language, found, batch, network, budget)
 
 

@@ -5,6 +5,7 @@ A language with very few words is listed, and split by the place of a word in th
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -326,7 +327,9 @@ class FormalLanguageTask(Task):
         return True
 
 
+@functools.lru_cache(maxsize=64)
 def _few(language: Language, settings: LanguageSettings) -> FewWords | None:
+    """The listed words of a language that has few; kept, since every seed of a table asks for them."""
     words = list_words(language, settings.shortest, settings.longest)
     if words is None:
         return None
