@@ -128,6 +128,14 @@ def test_what_cannot_be_certified_is_refused_before_training(task, layers):
         certify_tables({"name": task}, layers)
 
 
+@pytest.mark.parametrize("layers", ["gla", "rwkv-6"])
+def test_layers_that_read_letters_as_they_are_are_certified(layers, tmp_path):
+    words = ["train", "predict-set-reset", "--arch", layers, "--steps", "2", "--settle", "off", "--certify"]
+    outcome = run(*words, "--out", str(tmp_path))
+    assert outcome.code == 0
+    assert f"{layers}, seed 0: ✓ proved for set-reset (all words) at every length" in outcome.out
+
+
 def test_a_gru_that_is_to_be_certified_is_capped():
     settings = certify_tables({"name": "parity"}, "gru")["model"]["settings"]
     assert settings["cap"] == 0.875

@@ -36,6 +36,7 @@ from nerode.models import (
     ThreeValuedGates,
     build_model,
     find_member,
+    fixed_bits,
 )
 from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES
 from nerode.proofs.floats import FloatVerdict, certify_module
@@ -208,7 +209,9 @@ def train_exact(
     Raises:
         InputError: if a layer has no exact gates, or the task is none of an automaton.
     """
-    return _Training(config, task, seed, settings or ExactTraining(), given).run()
+    # Threads of small networks wait for each other, and that would count as CPU seconds.
+    with fixed_bits(1):
+        return _Training(config, task, seed, settings or ExactTraining(), given).run()
 
 
 def train_plain(

@@ -85,7 +85,7 @@ def certify_tables(task: Mapping[str, Any], layers: str) -> dict[str, Any]:
 
     For single cells the start is learnt, as at zero units saturate least; nothing stands around the cell; a
     GRU has its reset gate before the product, and keeps at most seven eighths of its state. Layers with exact
-    gates have the settings that these ask for, and a width of 16.
+    gates have the settings that these ask for, and a width of 16, or 0 where they read letters as they are.
 
     Raises:
         InputError: if the task or the layers are none that proofs are made for.
@@ -96,9 +96,10 @@ def certify_tables(task: Mapping[str, Any], layers: str) -> dict[str, Any]:
     form = kinds[0].exact_gates
     alike = form is not None and len({kind.name for kind in kinds}) == 1
     if form is not None and alike and not (form.bare and len(kinds) == 1):
-        width = {} if form.one_hot else {"width": EXACT_WIDTH}
-        around = {"surroundings": {**_BARE, "residual": True}} if form.unnormed else {}
-        return {"model": {"settings": dict(form.settings), **width, **around}}
+        model = {"settings": dict(form.settings), "width": 0 if form.one_hot else EXACT_WIDTH}
+        if form.unnormed:
+            model |= {"surroundings": {**_BARE, "residual": True}, "final_norm": "rms"}
+        return {"model": model}
     if len(kinds) != 1 or kinds[0].name not in _CELLS:
         gated = sorted({m.kind.name for m in all_members().values() if m.kind.exact_gates is not None})
         raise InputError(
