@@ -461,7 +461,7 @@ clocked_local = LanguageCondition(
 
 def in_class(name: str) -> LanguageCondition:
     """Returns the condition of belonging to a class of the algebra."""
-    return LanguageCondition(name.replace("-", " "), lambda f: f.profile.holds(name) if f.regular else False)
+    return _of_regular(name.replace("-", " "), lambda f: f.profile.holds(name))
 
 
 def of_family(names: Iterable[str], text: str) -> LanguageCondition:
@@ -482,39 +482,28 @@ def with_group(text: str, holds: Callable[[GroupStructure], bool]) -> LanguageCo
     return LanguageCondition(text, decide)
 
 
-window_determined = LanguageCondition(
-    "settled by a finite window", lambda f: f.window_determined if f.regular else False
-)
+def _of_regular(text: str, holds: Callable[[Facts], bool | None]) -> LanguageCondition:
+    """A condition that no language has that is not regular."""
+    return LanguageCondition(text, lambda f: holds(f) if f.regular else False)
+
+
+window_determined = _of_regular("settled by a finite window", lambda f: f.window_determined)
 with_neutral_letter = LanguageCondition("with a neutral letter", lambda f: f.neutral_letter)
 regular = LanguageCondition("regular", lambda f: f.regular)
-star_free = LanguageCondition("star-free", lambda f: f.profile.star_free if f.regular else False)
-quasi_aperiodic = LanguageCondition(
-    "regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic if f.regular else False
-)
-solvable = LanguageCondition(
-    "one with only solvable groups in the monoid", lambda f: f.profile.solvable if f.regular else False
-)
-two_groups = LanguageCondition(
-    "one with only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False
-)
-group_language = LanguageCondition(
-    "one in which every letter permutes the states", lambda f: f.is_group_language if f.regular else False
-)
-length_only = LanguageCondition(
-    "one in which only the length of a word matters", lambda f: f.letters_act_alike if f.regular else False
-)
+star_free = _of_regular("star-free", lambda f: f.profile.star_free)
+quasi_aperiodic = _of_regular("regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic)
+solvable = _of_regular("one with only solvable groups in the monoid", lambda f: f.profile.solvable)
+two_groups = _of_regular("one with only 2-groups in the monoid", lambda f: f.two_groups)
+group_language = _of_regular("one in which every letter permutes the states", lambda f: f.is_group_language)
+length_only = _of_regular("one in which only the length of a word matters", lambda f: f.letters_act_alike)
 letter_decides = LanguageCondition("settled by the current letter", lambda f: f.letter_decides)
-position_decides = LanguageCondition(
-    "settled by the position alone", lambda f: f.position_decides if f.regular else False
+position_decides = _of_regular("settled by the position alone", lambda f: f.position_decides)
+one_letter_counter = _of_regular(
+    "one in which the powers of one letter count", lambda f: f.one_letter_counter
 )
-one_letter_counter = LanguageCondition(
-    "one in which the powers of one letter count", lambda f: f.one_letter_counter if f.regular else False
-)
-overwrites = LanguageCondition(
-    "one in which a word overwrites a state for good", lambda f: f.overwrites if f.regular else False
-)
+overwrites = _of_regular("one in which a word overwrites a state for good", lambda f: f.overwrites)
 r_trivial = in_class("r-trivial")
-c_rasp = LanguageCondition("of C-RASP", lambda f: f.c_rasp if f.regular else False)
+c_rasp = _of_regular("of C-RASP", lambda f: f.c_rasp)
 counter_machine = LanguageCondition(
     "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
 )
