@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word, merge_pairs, merging_inside
-from nerode.algebra.classes.subject import Evidence, Subject, describe_words, member, violation
+from nerode.algebra.classes.subject import Evidence, Subject, member, non_member, violation
 from nerode.algebra.components import OUTSIDE, Rows, distinguishing_word, strong_components
 from nerode.core import Budget, charge, started
 from nerode.languages import Dfa, Word
@@ -330,8 +330,7 @@ def c_rasp(subject: Subject) -> Evidence:
         "y": joining_word(subject, q, p),
         "after": after,
     }
-    text = f"{describe_words(subject, witness)}: no count of letters tells whether the last x was undone by y"
-    return Evidence(holds=False, method="automaton", witness=witness, explanation=text)
+    return non_member(subject, witness, "no count of letters tells whether the last x was undone by y")
 
 
 def _joined(subject: Subject, classes: list[int], p: int, q: int) -> Pair:

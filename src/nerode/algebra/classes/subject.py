@@ -284,6 +284,12 @@ def member(method: str = AUTOMATON, parameter: int | None = None, explanation: s
     return Evidence(holds=True, method=method, parameter=parameter, explanation=explanation)
 
 
+def non_member(subject: Subject, witness: Mapping[str, Word], says: str, method: str = AUTOMATON) -> Evidence:
+    """Returns a "no": the words of a witness, and what they show."""
+    explanation = f"{describe_words(subject, witness)}: {says}"
+    return Evidence(holds=False, method=method, witness=witness, explanation=explanation)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
     """A state from which the two sides of an equation lead to different states."""
@@ -318,13 +324,8 @@ def violation(
     inside, outside = found.left, found.right
     if not subject.accepting[run(subject.rows, found.left_end, after)]:
         inside, outside = outside, inside
-    return Evidence(
-        holds=False,
-        method=method,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: {between(inside, witness)} is in L, "
-        f"{between(outside, witness)} is not",
-    )
+    says = f"{between(inside, witness)} is in L, {between(outside, witness)} is not"
+    return non_member(subject, witness, says, method)
 
 
 def _difference(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:
