@@ -11,7 +11,7 @@ import numpy as np
 
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
-from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property
+from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property, prime_factors
 from nerode.languages import START, CounterLanguage, Dfa, Language, Word
 from nerode.verdict.classes import Condition
 from nerode.verdict.records import VerdictTask
@@ -352,7 +352,7 @@ class Facts:
         """The odd primes that divide the order of a group inside; None if the groups are not all known."""
         if not self.groups_known:
             return None
-        return frozenset(p for g in self.profile.groups for p in _odd_primes(g.structure.order))
+        return frozenset(p for g in self.profile.groups for p in prime_factors(g.structure.order) if p > 2)
 
     @budgeted_property
     def is_group_language(self) -> bool | None:
@@ -434,19 +434,6 @@ def _generates_no_group(generators: set[tuple[int, ...]]) -> bool:
                 found.add(h)
                 waiting.append(h)
     return True
-
-
-def _odd_primes(number: int) -> list[int]:
-    while number % 2 == 0:
-        number //= 2
-    found, divisor = [], 3
-    while number > 1:
-        if number % divisor == 0:
-            found.append(divisor)
-            while number % divisor == 0:
-                number //= divisor
-        divisor += 2
-    return found
 
 
 LanguageCondition = Condition[Facts]
