@@ -198,30 +198,14 @@ class Facts:
         p, q, letter = self.letter_split
         return {**self._ways(p, q), "letter": self.language.alphabet.symbols[letter]}
 
-    @property
-    def fixed_pair_text(self) -> str:
-        """The word that keeps two states of a component apart, in words."""
-        return self._pair_text(self.fixed_pair)
-
-    def fixed_pair_witness(self) -> Mapping[str, Any] | None:
-        """Returns two states of one component, by words that lead there, and the word that fixes both."""
-        return self._pair_witness(self.fixed_pair)
-
-    @property
-    def clocked_pair_text(self) -> str:
-        """The same for a pair that no clock takes apart."""
-        return self._pair_text(self.clocked_pair)
-
-    def clocked_pair_witness(self) -> Mapping[str, Any] | None:
-        """Returns the same for a pair that no clock takes apart."""
-        return self._pair_witness(self.clocked_pair)
-
-    def _pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
+    def pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
+        """Returns the word that keeps two states of a component apart, in words."""
         if found is None or isinstance(found, int):
             return "a word keeps two states of one component apart"
         return f"{self.language.alphabet.decode(found[1])!r} keeps two states of one component apart"
 
-    def _pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
+    def pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
+        """Returns two states of one component, by words that lead there, and the word that fixes both."""
         if found is None or isinstance(found, int) or self.automaton is None:
             return None
         (p, q), word = found

@@ -160,8 +160,8 @@ ROWS = (
         conclusion=Status.NO,
         model=FLOATS,
         assumptions=(_SUMS,),
-        reason=lambda f: f"{f.fixed_pair_text}: no window decides",
-        witness=Facts.fixed_pair_witness,
+        reason=lambda f: f"{f.pair_text(f.fixed_pair)}: no window decides",
+        witness=lambda f: f.pair_witness(f.fixed_pair),
     ),
     Theorem(
         name="soft-periodic",
@@ -185,8 +185,8 @@ ROWS = (
         conclusion=Status.NO,
         model=FLOATS,
         assumptions=(_SUMS,),
-        reason=lambda f: f"{f.clocked_pair_text}, at every position modulo m: no window decides",
-        witness=Facts.clocked_pair_witness,
+        reason=lambda f: f"{f.pair_text(f.clocked_pair)}, at every position modulo m: no window decides",
+        witness=lambda f: f.pair_witness(f.clocked_pair),
     ),
     Theorem(
         name="hybrid-clocked-registers",
