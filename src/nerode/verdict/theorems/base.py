@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -148,3 +149,8 @@ class Theorem:
         """Returns why this "yes" has no network; empty where the compiler makes one."""
         found = (n.reason for n in self.no_network if n.architecture(properties) and n.language(facts))
         return next(found, "")
+
+
+yes = functools.partial(Theorem, conclusion=Status.YES)
+no = functools.partial(Theorem, conclusion=Status.NO)
+"""Rows that conclude that the language can be done, and that it cannot."""

@@ -41,7 +41,7 @@ from nerode.verdict.facts import (
     with_group,
     with_neutral_letter,
 )
-from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
+from nerode.verdict.records import Provenance, Sense, Size, VerdictTask
 from nerode.verdict.theorems.base import (
     ANYTHING,
     EXACT,
@@ -57,7 +57,8 @@ from nerode.verdict.theorems.base import (
     SARROF,
     TAME,
     NoNetwork,
-    Theorem,
+    no,
+    yes,
 )
 
 sign_group = with_group(
@@ -67,24 +68,22 @@ sign_group = with_group(
 """Its cascade has signs side by side: no gate hangs on one of them."""
 
 ROWS = (
-    Theorem(
+    yes(
         name="letter-decides",
         statement="Where the current letter decides, no memory is needed: every architecture does it.",
         language=letter_decides,
         architecture=ANYTHING,
         senses=frozenset(Sense),
-        conclusion=Status.YES,
         model=TAME,
         reason=lambda f: "the current letter decides, no memory is needed",
     ),
-    Theorem(
+    yes(
         name="exact-registers-fixed-gates",
         statement="h = λ h ± 1 with a fixed λ below 1/2 has the sign of the last write for ever; with a "
         "turning state as clock, fixed gates do every regular language in AC0 over the reals.",
         language=quasi_aperiodic,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: (
@@ -93,26 +92,24 @@ ROWS = (
             else "regular in AC0: signs of fading states beside a clock"
         ),
     ),
-    Theorem(
+    yes(
         name="exact-registers-fixed-decay",
         statement="Without a gate below 1/2, two states that fade at different rates keep the last write in "
         "the sign of their quotient: every star-free language over the reals.",
         language=star_free,
         architecture=linear & time_invariant,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: of two states that fade, the quotient has the sign of the last write",
     ),
-    Theorem(
+    yes(
         name="normalised-decay-registers",
         statement="A weighted mean with a fixed decay keeps its value while new letters have the weight 0, "
         "so RWKV-4 does every star-free language.",
         language=star_free,
         architecture=linear & time_invariant & nonnegative & ~plain_state,
         senses=FINITE | IEEE,
-        conclusion=Status.YES,
         model=MARGIN,
         assumptions=(
             "the weight e^k of letters that hold is 0: in the limit, in floats by rounding in the form with "
@@ -121,97 +118,89 @@ ROWS = (
         reason=lambda f: "star-free: a mean that gives new letters no weight is a register",
         no_network=(NoNetwork(reason=QUOTIENT),),
     ),
-    Theorem(
+    yes(
         name="position-decides",
         statement="If each live state has at most one live successor, the position decides: a threshold, "
         "then a turning state modulo m.",
         language=position_decides,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         model=MARGIN,
         reason=lambda f: f"only the position matters, from some point on modulo {f.position_period}",
         size=lambda f, a: Size(layers=1),
     ),
-    Theorem(
+    no(
         name="fixed-decay-is-a-window",
         statement="Where every gate has a modulus below some number below 1 by design, a state depends on a "
         "window up to the margin of the readout.",
         language=~window_determined,
         architecture=linear & never_holds,
         senses=FINITE,
-        conclusion=Status.NO,
         model=MARGIN,
         reason=lambda f: "every state fades at a fixed rate: only a window of the input is left",
     ),
-    Theorem(
+    no(
         name="one-letter-counters-need-minus-one",
         statement="RWKV-7's transition has a real spectrum above -1/2, so that along the powers of one "
         "letter every state settles or grows without turning: no period.",
         language=one_letter_counter,
         architecture=linear & householder & above_minus_half,
         senses=FINITE,
-        conclusion=Status.NO,
         model=MARGIN,
         reason=lambda f: "a letter counts by itself, and no gate is below -1/2: its powers settle",
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    yes(
         name="exact-fading-signs",
         statement="A sign that fades by gates above -1/2 still flips, so over the reals RWKV-7 does every "
         "language whose groups are 2-groups.",
         language=two_groups,
         architecture=linear & householder & above_minus_half,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
     ),
-    Theorem(
+    yes(
         name="unitary-solvable-groups",
         statement="Unitary diagonal layers do every solvable group: cascades of rotations need no overwrite.",
         language=group_language & solvable,
         architecture=linear & diagonal & input_dependent & unit_gates,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
         model=MARGIN,
         reason=lambda f: "a solvable group: a cascade of rotations",
     ),
-    Theorem(
+    yes(
         name="orthogonal-groups",
         statement="Every finite group is a group of rotations of some space, so one block of rotations that "
         "depend on the input does every group language; signed permutation matrices are exact in floats.",
         language=group_language,
         architecture=linear & dense & input_dependent & unit_gates,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         model=FLOATS,
         assumptions=("the matrices are given as they are, with entries 0, 1 and -1",),
         reason=lambda f: "every letter permutes the states: a signed permutation matrix of determinant 1",
         size=lambda f, a: Size(layers=1, width=(f.profile.num_states or 0) + 1),
     ),
-    Theorem(
+    no(
         name="isometries-do-not-overwrite",
         statement="If every step is an isometry and the states stay bounded, each word has a power that "
         "brings all states back up to the margin: nothing is overwritten.",
         language=regular & overwrites,
         architecture=linear & unit_gates,
         senses=FINITE,
-        conclusion=Status.NO,
         model=MARGIN,
         conditional_on="the states stay bounded: no coordinate with gate 1 is also written",
         reason=lambda f: "every step is an isometry: what was written comes back, nothing is overwritten",
     ),
-    Theorem(
+    yes(
         name="isometries-tell-once",
         statement="A coordinate with gate 1 tells whether something has ever happened, so layers without any "
         "fading still do the languages of partially ordered automata.",
         language=r_trivial,
         architecture=linear & unit_gates,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         model=FLOATS,
         assumptions=("in floats the sum of events stops at a power of two, which is not 0",),
         reason=lambda f: "R-trivial: counters of events, each asked whether it is above 0",
@@ -237,14 +226,13 @@ def _ngram_size(facts: Facts, architecture: Architecture) -> Size | None:
 
 
 WINDOW_ROWS = (
-    Theorem(
+    yes(
         name="n-gram-one-layer",
         statement="A one-layer SSM h = A h + B x, y = C relu(h + b) with one neuron for each context and a "
         "nilpotent A models every n-gram language up to any eps.",
         language=window_determined,
         architecture=linear & dense & time_invariant,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         reference=Reference("Nandakumar2024", "Theorem 4.1"),
         provenance=Provenance.READ,
         model=TAME,
@@ -255,14 +243,13 @@ WINDOW_ROWS = (
         reason=_window_text,
         size=_ngram_size,
     ),
-    Theorem(
+    yes(
         name="delay-line",
         statement="A constant gate of 1/4 keeps the last letters as base-4 digits with a margin, so every "
         "linear recurrence with such a gate does what a finite window settles, under noise too.",
         language=window_determined,
         architecture=linear & can_fade,
         senses=frozenset(Sense),
-        conclusion=Status.YES,
         model=METRIC,
         assumptions=(
             "one delay layer for each letter of the window, with a piecewise-linear decoder",
@@ -271,13 +258,12 @@ WINDOW_ROWS = (
         reason=_window_text,
         no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     ),
-    Theorem(
+    no(
         name="time-invariant-not-parity",
         statement="No time-invariant SSM whose gate angles are rational recognises PARITY.",
         language=regular & ~star_free & ~quasi_aperiodic & with_neutral_letter,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -285,7 +271,7 @@ WINDOW_ROWS = (
         reason=lambda f: "fixed gates cannot skip neutral letters while counting",
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    no(
         name="time-invariant-quasi-aperiodic",
         statement="A time-invariant recurrence with rational angles recognises only regular languages "
         "in AC0: "
@@ -293,19 +279,17 @@ WINDOW_ROWS = (
         language=regular & ~quasi_aperiodic,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT | FINITE,
-        conclusion=Status.NO,
         model=TAME,
         conditional_on=RATIONAL_ANGLES,
         reason=lambda f: "fixed gates need a quasi-aperiodic language (regular in AC0)",
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    yes(
         name="time-invariant-clock",
         statement="A root of unity as a constant gate counts positions modulo m.",
         language=length_only & group_language,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
         model=FIXED_WIDTH,
@@ -315,39 +299,36 @@ WINDOW_ROWS = (
         reason=lambda f: "only the length matters: one rotating state",
         size=lambda f, a: Size(layers=1, width=1, note="complex"),
     ),
-    Theorem(
+    yes(
         name="time-invariant-clock-floats",
         statement="A constant cyclic permutation matrix counts positions modulo m exactly in floats.",
         language=length_only & group_language,
         architecture=linear & time_invariant & dense,
         senses=IEEE,
-        conclusion=Status.YES,
         model=FLOATS,
         reason=lambda f: "only the length matters: a cyclic shift of 0s and 1s",
         size=lambda f, a: Size(layers=1, width=f.profile.num_states),
     ),
-    Theorem(
+    yes(
         name="time-invariant-unary-logic",
         statement="Time-invariant diagonal layers express unary past temporal logic with counting of "
         "positions, which contains the locally testable and the R-trivial languages.",
         language=in_class("locally-testable") | in_class("r-trivial"),
         architecture=linear & time_invariant & can_hold & plain_state,
         senses=FINITE,
-        conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
         model=FIXED_WIDTH,
         assumptions=("arithmetic of fixed width that saturates",),
         reason=lambda f: "definable with 'yesterday' and 'once' alone",
     ),
-    Theorem(
+    yes(
         name="offset-counting-one-scalar",
         statement="One complex scalar with gate e^{2πi/n} predicts the end of bursts of fixed length n.",
         language=of_family({"offset-counting"}, "offset counting"),
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT | FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
-        conclusion=Status.YES,
         reference=Reference("MemoryGeneralization", "Appendix I"),
         provenance=Provenance.READ,
         model=TAME,
@@ -355,28 +336,26 @@ WINDOW_ROWS = (
         reason=lambda f: "one rotation a burst",
         size=lambda f, a: Size(layers=1, width=1, note="complex"),
     ),
-    Theorem(
+    yes(
         name="mixed-layers-ac0",
         statement="Time-invariant and selective diagonal layers together express the regular languages in "
         "AC0.",
         language=quasi_aperiodic,
         architecture=mixed_diagonal,
         senses=FINITE,
-        conclusion=Status.YES,
         reference=Reference("Alsmann2026"),
         provenance=Provenance.SECONDARY,
         model=FIXED_WIDTH,
         assumptions=("arithmetic of fixed width",),
         reason=lambda f: "regular in AC0: star-free with a clock",
     ),
-    Theorem(
+    no(
         name="mixed-layers-only-ac0",
         statement="Time-invariant and selective layers with gates in [0,1] together express nothing regular "
         "beyond AC0; in particular not PARITY.",
         language=regular & ~quasi_aperiodic,
         architecture=mixed_diagonal,
         senses=EXACT | FINITE,
-        conclusion=Status.NO,
         model=TAME,
         conditional_on=RATIONAL_ANGLES,
         reason=lambda f: "a clock and nonnegative gates need a regular language in AC0",

@@ -36,7 +36,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import Provenance, Size, Status
+from nerode.verdict.records import Provenance, Size
 from nerode.verdict.theorems.base import (
     BLOCKS_FADE,
     CAST,
@@ -48,8 +48,9 @@ from nerode.verdict.theorems.base import (
     TAME,
     TC0,
     NoNetwork,
-    Theorem,
     hybrid_of,
+    no,
+    yes,
 )
 
 parity_like = LanguageCondition(
@@ -142,13 +143,12 @@ def _reflection_size(facts: Facts, architecture: Architecture) -> Size:
 
 
 ROWS = (
-    Theorem(
+    yes(
         name="parity-one-scalar",
         statement="One scalar with gates 1 and -1 tracks parity, exactly in any arithmetic.",
         language=parity_like,
         architecture=linear & diagonal & input_dependent & has_minus_one,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -156,7 +156,7 @@ ROWS = (
         reason=lambda f: "one sign that flips",
         size=lambda f, a: Size(layers=1, width=1),
     ),
-    Theorem(
+    yes(
         name="signs-do-two-groups",
         statement="If every group in the monoid is a 2-group, a cascade of set-reset and sign "
         "components does "
@@ -164,7 +164,6 @@ ROWS = (
         language=two_groups,
         architecture=linear & (diagonal | householder) & input_dependent & has_minus_one & can_fade,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=(
             "Krohn-Rhodes decomposition; a 2-group has a subnormal series with factors Z2",
@@ -176,7 +175,7 @@ ROWS = (
             else "star-free: a cascade of set-reset layers"
         ),
     ),
-    Theorem(
+    no(
         name="real-gates-only-two-groups",
         statement="With real eigenvalues, even negative ones, no depth counts modulo m unless m is a "
         "power of "
@@ -184,7 +183,6 @@ ROWS = (
         language=regular & ~two_groups,
         architecture=linear & diagonal & real_gates,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Grazzi2025", "Theorem 2"),
         provenance=Provenance.READ,
         model=CAST,
@@ -192,7 +190,7 @@ ROWS = (
         reason=lambda f: f"real gates only double periods; {_groups(f)}",
         witness=lambda f: f.group_witness(f.odd_group()),
     ),
-    Theorem(
+    no(
         name="real-gates-double-periods",
         statement="Two steps of a loop with real gates make a monotone map, so each layer at most "
         "doubles the "
@@ -200,12 +198,11 @@ ROWS = (
         language=regular & ~two_groups,
         architecture=linear & diagonal & real_gates,
         senses=EXACT | IEEE,
-        conclusion=Status.NO,
         model=TAME,
         reason=lambda f: f"real gates only double periods; {_groups(f)}",
         witness=lambda f: f.group_witness(f.odd_group()),
     ),
-    Theorem(
+    yes(
         name="complex-diagonal-solvable",
         statement="k complex diagonal layers track a group exactly when it has a subnormal series of "
         "length k "
@@ -213,7 +210,6 @@ ROWS = (
         language=solvable,
         architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
         model=CAST,
@@ -225,13 +221,12 @@ ROWS = (
         ),
         size=_series_size,
     ),
-    Theorem(
+    no(
         name="complex-diagonal-only-solvable",
         statement="No number of complex diagonal layers tracks a group that is not solvable.",
         language=regular & ~solvable,
         architecture=linear & diagonal & input_dependent & complex_gates,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
         model=CAST,
@@ -239,14 +234,13 @@ ROWS = (
         reason=name_non_solvable,
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     ),
-    Theorem(
+    no(
         name="diagonal-in-tc0",
         statement="Diagonal linear recurrences at logarithmic precision are in TC0, so they do not solve the "
         "word problem of a group that is not solvable unless TC0 = NC1.",
         language=regular & ~solvable,
         architecture=linear & diagonal & input_dependent,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Merrill2024", "Theorem 4.4 and Corollary 4.7"),
         provenance=Provenance.READ,
         model=LOG_BITS,
@@ -255,14 +249,13 @@ ROWS = (
         reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     ),
-    Theorem(
+    no(
         name="transformers-in-tc0",
         statement="Transformers of fixed depth at logarithmic precision are in TC0; diagonal recurrences "
         "are, too [Merrill2024], hence their mixtures.",
         language=regular & ~solvable,
         architecture=softmax | hybrid_of(softmax | (linear & diagonal)),
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("MerrillSabharwal2023"),
         provenance=Provenance.SECONDARY,
         model=LOG_BITS,
@@ -271,27 +264,25 @@ ROWS = (
         reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     ),
-    Theorem(
+    yes(
         name="regular-by-dense-matrices",
         statement="One layer with input-dependent dense matrices and a start symbol recognises every regular "
         "language: the state is the one-hot vector of the automaton's state.",
         language=regular,
         architecture=linear & dense & input_dependent & can_fade,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         reference=Reference("Merrill2024", "Theorem 5.2"),
         provenance=Provenance.READ,
         model=TAME,
         reason=lambda f: "the transition matrices themselves, entries 0 and 1",
         size=_states_size,
     ),
-    Theorem(
+    yes(
         name="regular-by-permutation-diagonal",
         statement="One PD-SSM layer with N states emulates every automaton with N states.",
         language=regular,
         architecture=linear & permutation_diagonal,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         reference=Reference("Terzic2025PdSsm", "Proposition 2"),
         provenance=Provenance.READ,
         model=TAME,
@@ -299,14 +290,13 @@ ROWS = (
         reason=lambda f: "column-one-hot transition matrices",
         size=_states_size,
     ),
-    Theorem(
+    yes(
         name="group-by-reflections",
         statement="A group language is done by one layer whose transitions are products of k-1 reflections, "
         "k the largest number of points that a letter moves in a permutation representation of the group.",
         language=group_language,
         architecture=linear & householder & has_minus_one & many_factors,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
         model=TAME,
@@ -314,7 +304,7 @@ ROWS = (
         reason=lambda f: "every letter permutes the states: products of reflections",
         size=_reflection_size,
     ),
-    Theorem(
+    yes(
         name="rotation-group-two-reflections",
         statement="A rotation of space is a product of two reflections, so the finite rotation groups "
         "(cyclic, "
@@ -322,7 +312,6 @@ ROWS = (
         language=rotation_group,
         architecture=linear & householder & has_minus_one & many_factors,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
         model=CAST,
@@ -330,28 +319,26 @@ ROWS = (
         reason=lambda f: "a rotation group: two reflections a letter",
         size=lambda f, a: Size(layers=1, width=3, factors=2),
     ),
-    Theorem(
+    yes(
         name="swaps-one-reflection",
         statement="If every letter swaps two states or does nothing, one reflection a token suffices.",
         language=group_language & swaps_only,
         architecture=linear & householder & has_minus_one,
         over_the_reals=shrinks_evenly,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 3"),
         provenance=Provenance.READ,
         model=CAST,
         reason=lambda f: "every letter is one swap",
         size=_swap_size,
     ),
-    Theorem(
+    yes(
         name="addition-by-two-reflection-layers",
         statement="Addition modulo m is done by two layers of single reflections in the plane.",
         language=cyclic_group,
         architecture=linear & householder & has_minus_one,
         over_the_reals=shrinks_evenly,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 6"),
         provenance=Provenance.READ,
         model=CAST,
@@ -359,14 +346,13 @@ ROWS = (
         reason=lambda f: "a cyclic group: position parity, then reflections in the plane",
         size=lambda f, a: Size(layers=2, width=3, factors=1, note="1 + 2"),
     ),
-    Theorem(
+    yes(
         name="regular-by-householder-products",
         statement="Every regular language is done by finitely many layers whose transitions are products of "
         "generalised Householder factors.",
         language=regular,
         architecture=linear & householder & has_minus_one & many_factors,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Grazzi2025", "Theorem 4"),
         provenance=Provenance.READ,
         model=CAST,
@@ -376,7 +362,7 @@ ROWS = (
         ),
         reason=lambda f: "permutation-reset layers by Krohn-Rhodes",
     ),
-    Theorem(
+    yes(
         name="regular-by-gated-deltaproduct",
         statement="For any n_h ≥ 1, gated DeltaProduct with β in [0,2] recognises every regular language in "
         "finitely many layers.",
@@ -384,13 +370,12 @@ ROWS = (
         architecture=linear & householder & has_minus_one & scalar_gate,
         over_the_reals=shrinks_evenly,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
         model=CAST,
         reason=lambda f: "permutation-reset layers; the gate clears the state",
     ),
-    Theorem(
+    yes(
         name="regular-by-single-reflections",
         statement="Four layers with one reflection a token solve the word problem of every S_n, so with "
         "set-reset heads they do every regular language.",
@@ -398,7 +383,6 @@ ROWS = (
         architecture=linear & householder & has_minus_one & one_factor,
         over_the_reals=shrinks_evenly,
         senses=EXACT | FINITE,
-        conclusion=Status.YES,
         reference=Reference("Siems2025"),
         provenance=Provenance.SECONDARY,
         model=CAST,
@@ -411,14 +395,13 @@ ROWS = (
             "the rest"
         ),
     ),
-    Theorem(
+    yes(
         name="regular-by-rwkv7",
         statement="RWKV-7 with the removal doubled, so that a gate of -1 exists, recognises every regular "
         "language with four layers.",
         language=regular,
         architecture=linear & householder & signed & one_factor & free_write,
         senses=FINITE,
-        conclusion=Status.YES,
         reference=Reference("Peng2025Rwkv7"),
         provenance=Provenance.SECONDARY,
         model=TAME,
@@ -429,7 +412,7 @@ ROWS = (
         reason=lambda f: "any regular language in four layers",
         size=lambda f, a: Size(layers=4),
     ),
-    Theorem(
+    yes(
         name="exact-blocks-one-factor",
         statement="One factor per token, β strictly between 0 and 2: over a block of tokens, timed by a "
         "clock of signs, the factors make a multiple of the permutation of the block before, so that "
@@ -437,7 +420,6 @@ ROWS = (
         language=regular,
         architecture=linear & householder & one_factor & has_negative,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=(
             "Krohn-Rhodes: blocks for the groups, registers that fade for the rest",
@@ -450,7 +432,7 @@ ROWS = (
             ),
         ),
     ),
-    Theorem(
+    yes(
         name="exact-fading-mirrors",
         statement="Over the reals a line of the plane counts modulo an odd number with one factor per token "
         "whose eigenvalues are w > 0.545 and w - a, a < 1: mirrors of a plane that is stretched at even "
@@ -458,7 +440,6 @@ ROWS = (
         language=regular & solvable,
         architecture=linear & householder & one_factor & above_minus_half,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=(
             "Krohn-Rhodes: counters modulo primes, and registers",
@@ -466,14 +447,13 @@ ROWS = (
         ),
         reason=lambda f: "mirrors of a stretched plane shrink the state; its line is exact at every length",
     ),
-    Theorem(
+    yes(
         name="exact-products-of-contractions",
         statement="Products of factors with β in (0,1) make multiples of every rotation, so several factors "
         "per token do every regular language over the reals.",
         language=regular,
         architecture=linear & householder & nonnegative & many_factors,
         senses=EXACT,
-        conclusion=Status.YES,
         model=TAME,
         assumptions=(
             "a matrix of positive determinant is a product of at most five positive definite ones "

@@ -22,8 +22,19 @@ from nerode.verdict.classes import (
     unit_gates,
 )
 from nerode.verdict.facts import Facts, of_family, regular, star_free
-from nerode.verdict.records import Provenance, Size, Status, VerdictTask
-from nerode.verdict.theorems.base import CAST, EXACT, FINITE, FLOATS, GEOMETRIC, IEEE, SARROF, TAME, Theorem
+from nerode.verdict.records import Provenance, Size, VerdictTask
+from nerode.verdict.theorems.base import (
+    CAST,
+    EXACT,
+    FINITE,
+    FLOATS,
+    GEOMETRIC,
+    IEEE,
+    SARROF,
+    TAME,
+    no,
+    yes,
+)
 
 
 def _not_star_free(facts: Facts) -> str:
@@ -48,14 +59,13 @@ def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
 
 
 ROWS = (
-    Theorem(
+    yes(
         name="star-free-selective",
         statement="A stack of input-dependent diagonal layers with gates in [0,1] predictively models every "
         "star-free language.",
         language=star_free,
         architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=FINITE,
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -66,28 +76,26 @@ ROWS = (
         ),
         reason=lambda f: "star-free: a cascade of set-reset layers",
     ),
-    Theorem(
+    yes(
         name="star-free-selective-exact",
         statement="Mamba-type layers recognise every star-free language as geometrically constrained "
         "systems.",
         language=star_free,
         architecture=linear & diagonal & input_dependent & can_fade,
         senses=EXACT,
-        conclusion=Status.YES,
         reference=Reference("Dankowiakowski2025", "Theorem 8"),
         provenance=Provenance.READ,
         model=GEOMETRIC,
         assumptions=("exact real arithmetic; the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: sign-coded registers decay but never cross zero",
     ),
-    Theorem(
+    yes(
         name="star-free-selective-floats",
         statement="With saturated gates the set-reset cascade takes finitely many float values and is exact "
         "at every length.",
         language=star_free,
         architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=IEEE,
-        conclusion=Status.YES,
         model=FLOATS,
         assumptions=(
             "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; a sigmoid "
@@ -96,14 +104,13 @@ ROWS = (
         ),
         reason=lambda f: f"star-free: saturated gates hold exactly in {f.dtype}",
     ),
-    Theorem(
+    yes(
         name="star-free-delta-rule",
         statement="A delta-rule head is a set-reset register (β = 1 writes, β = 0 holds), so stacks of them "
         "do every star-free language.",
         language=star_free,
         architecture=linear & householder & input_dependent,
         senses=EXACT | FINITE | IEEE,
-        conclusion=Status.YES,
         model=FLOATS,
         assumptions=(
             "β reaches 1, and v = 0 while a register holds: in the limit over the reals, by saturation in "
@@ -111,13 +118,12 @@ ROWS = (
         ),
         reason=lambda f: "star-free: each head is a set-reset register",
     ),
-    Theorem(
+    no(
         name="nonnegative-gates-need-star-free",
         statement="Diagonal layers with gates in [0,1] recognise only star-free regular languages.",
         language=regular & ~star_free,
         architecture=linear & diagonal & nonnegative,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -128,14 +134,13 @@ ROWS = (
         reason=_not_star_free,
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    no(
         name="nonnegative-gates-are-aperiodic",
         statement="Linear recurrences with nonnegative eigenvalues are aperiodic for every convex covering: "
         "they implement no alternating function.",
         language=regular & ~star_free,
         architecture=linear & diagonal & nonnegative,
         senses=EXACT,
-        conclusion=Status.NO,
         reference=Reference("Dankowiakowski2025", "Theorem 9"),
         provenance=Provenance.READ,
         model=TAME,
@@ -146,7 +151,7 @@ ROWS = (
         reason=_not_star_free,
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    no(
         name="monotone-floats",
         statement="In float arithmetic a step with a gate ≥ 0 is a monotone map of a finite chain, so its "
         "iterates settle: diagonal layers with gates in [0,1] recognise only star-free languages in any "
@@ -154,7 +159,6 @@ ROWS = (
         language=regular & ~star_free,
         architecture=linear & diagonal & nonnegative,
         senses=IEEE,
-        conclusion=Status.NO,
         model=FLOATS,
         assumptions=(
             "step by step evaluation with a monotone rounding, fused or not; a related result: [Nowak2026]",
@@ -162,14 +166,13 @@ ROWS = (
         reason=_not_star_free,
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    no(
         name="delta-rule-nonnegative",
         statement="Products of factors I - β k kᵀ with β in [0,1] have no eigenvalue of modulus 1 but 1, so "
         "they recognise only star-free regular languages.",
         language=regular & ~star_free,
         architecture=linear & householder & nonnegative,
         senses=FINITE,
-        conclusion=Status.NO,
         reference=Reference("Grazzi2025", "Proposition 1"),
         provenance=Provenance.READ,
         model=CAST,
@@ -182,7 +185,7 @@ ROWS = (
         reason=_not_star_free,
         witness=Facts.counter_witness,
     ),
-    Theorem(
+    yes(
         name="bounded-dyck-two-layers",
         statement="Two layers of width O(m log K) predict bounded Dyck(K, m): a depth counter, then one "
         "register for each depth.",
@@ -196,7 +199,6 @@ ROWS = (
         over_the_reals=exact_gates,
         senses=EXACT | FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -206,7 +208,7 @@ ROWS = (
         reason=lambda f: "depth counter and one register per depth, no stack",
         size=_bounded_dyck_size,
     ),
-    Theorem(
+    yes(
         name="flip-flop-two-layers",
         statement="Two layers predict the flip-flop language: the last instruction, then the last "
         "written bit.",
@@ -214,7 +216,6 @@ ROWS = (
         architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
