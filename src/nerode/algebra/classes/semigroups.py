@@ -31,6 +31,7 @@ from nerode.algebra.classes.subject import (
 )
 from nerode.algebra.components import Numbers, component_actions, run
 from nerode.algebra.images import ImageClass, ImageOrbit
+from nerode.algebra.maps import Numbers as Labels
 from nerode.algebra.permutations import Permutation, compose, invert, permutation_order, power
 from nerode.algebra.records import GroupInside
 from nerode.core import BudgetExceeded
@@ -196,7 +197,7 @@ def dot_depth_one(subject: Subject) -> Evidence:
     return member(SEMIGROUP)
 
 
-def _related(idempotents: Numbers, arrows: Numbers, label: Numbers) -> tuple[Numbers, Numbers]:
+def _related(idempotents: Numbers, arrows: Numbers, label: Labels) -> tuple[Numbers, Numbers]:
     """Returns all pairs of an idempotent and an arrow with equal labels, as two columns."""
     i, j = np.nonzero(label[idempotents][:, None] == label[arrows][None, :])
     return idempotents[i], arrows[j]
