@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         WayOfCounting,
         above_minus_half,
         averaging_heads,
-        can_count,
         can_fade,
         can_hold,
         complex_gates,
