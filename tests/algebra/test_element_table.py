@@ -7,7 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from nerode.algebra.permutation_groups import MOST_ELEMENTS, ElementTable, PermutationGroup, prime_factors
+from nerode.algebra.permutation_groups import (
+    MOST_ELEMENTS,
+    ElementTable,
+    PermutationGroup,
+    prime_multiplicities,
+)
 from nerode.algebra.permutations import permutation_order
 from nerode.core import BudgetExceeded
 from tests.algebra import named_groups as build
@@ -43,8 +48,8 @@ def test_element_tables() -> None:
         ElementTable(PermutationGroup(build.symmetric(8)))
 
 
-def test_prime_factors() -> None:
+def test_prime_multiplicities() -> None:
     for n in range(1, 2000):
-        factors = prime_factors(n)
+        factors = prime_multiplicities(n)
         assert math.prod(p**k for p, k in factors.items()) == n
         assert all(all(p % d for d in range(2, p)) for p in factors)

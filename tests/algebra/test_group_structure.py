@@ -12,7 +12,7 @@ import sympy.combinatorics as sc
 
 from nerode.algebra import group_structure as module
 from nerode.algebra.group_structure import composition_factors, describe_group
-from nerode.algebra.permutation_groups import PermutationGroup, prime_factors
+from nerode.algebra.permutation_groups import PermutationGroup, prime_multiplicities
 from nerode.algebra.permutations import permutation_order, power
 from tests.algebra import named_groups as build
 from tests.timing import within
@@ -133,7 +133,7 @@ def test_facts_agree_with_sympy_and_brute_force(name: str) -> None:
     assert structure.exponent == math.lcm(*statistics)
     if oracle.is_solvable:
         assert structure.derived_length == len(oracle.derived_series()) - 1
-        primes = sorted(p for p, k in prime_factors(structure.order).items() for _ in range(k))
+        primes = sorted(p for p, k in prime_multiplicities(structure.order).items() for _ in range(k))
         assert structure.factors == tuple(f"Z{p}" for p in primes)
     else:
         assert structure.derived_length is None
@@ -157,7 +157,9 @@ def test_different_small_groups_never_share_a_name() -> None:
             images = list(range(8))
             shuffler.shuffle(images)
             order = permutation_order(tuple(images))
-            generators.append(power(tuple(images), order // shuffler.choice([*prime_factors(order), order])))
+            generators.append(
+                power(tuple(images), order // shuffler.choice([*prime_multiplicities(order), order]))
+            )
         group = PermutationGroup(generators)
         if group.order > 400:
             continue

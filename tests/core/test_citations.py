@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nerode
-from nerode.core.refs import works
+from nerode.core.config import works
 
 PACKAGE = Path(nerode.__file__).parent
 ROOT = PACKAGE.parents[1]

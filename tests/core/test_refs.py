@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nerode.core.config import Reference, Work, parse_works, work, works
 from nerode.core.errors import UnknownName
-from nerode.core.refs import Reference, Work, parse_works, work, works
 
 ENTRY = """@article{Someone1900,
   author = {Someone, Ann},

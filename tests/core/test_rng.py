@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from nerode.core.rng import stream
+from nerode.core.config import stream
 
 
 def test_the_same_name_gives_the_same_numbers() -> None:

@@ -160,7 +160,7 @@ def _compiled_labels(num_nodes: int, source: Numbers, target: Numbers) -> Number
 
 def whole_action(dfa: Dfa) -> PartialAction:
     """Returns the action of the letters on all states."""
-    return _restrict(dfa.transitions.tolist(), range(dfa.num_states))
+    return restricted_action(dfa.transitions.tolist(), range(dfa.num_states))[0]
 
 
 def component_actions(dfa: Dfa) -> list[PartialAction]:
@@ -171,17 +171,23 @@ def component_actions(dfa: Dfa) -> list[PartialAction]:
     """
     rows = dfa.transitions.tolist()
     components = [sorted(members) for members in strong_components(rows) if len(members) > 1]
-    return [_restrict(rows, members) for members in sorted(components, key=lambda m: (len(m), m))]
+    return [restricted_action(rows, members)[0] for members in sorted(components, key=lambda m: (len(m), m))]
 
 
-def _restrict(rows: Rows, states: Sequence[int]) -> PartialAction:
+def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction, list[int | None]]:
+    """Returns how letters act inside some states, and the map of each letter (None if it leaves all)."""
     point = {q: i for i, q in enumerate(states)}
     inside = [[point.get(target, OUTSIDE) for target in rows[q]] for q in states]
+    columns = list(zip(*inside, strict=True))
     first_letter: dict[tuple[int, ...], int] = {}
-    for letter, column in enumerate(zip(*inside, strict=True)):
+    for letter, column in enumerate(columns):
         first_letter.setdefault(column, letter)
     first_letter.pop((OUTSIDE,) * len(states), None)
-    return PartialAction(states=tuple(states), letters=tuple(first_letter.values()), maps=tuple(first_letter))
+    number = {column: j for j, column in enumerate(first_letter)}
+    action = PartialAction(
+        states=tuple(states), letters=tuple(first_letter.values()), maps=tuple(first_letter)
+    )
+    return action, [number.get(column) for column in columns]
 
 
 class AccessTree:

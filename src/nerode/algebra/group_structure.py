@@ -26,7 +26,7 @@ from nerode.algebra.permutation_groups import (
     Indices,
     PermutationGroup,
     element_table,
-    prime_factors,
+    prime_multiplicities,
 )
 from nerode.algebra.permutations import (
     Permutation,
@@ -67,7 +67,7 @@ def _by_order(name: str) -> tuple[int, int, str]:
 
 def _factors(group: PermutationGroup) -> Counter[str]:
     rest = group.derived_series[-1]
-    found = Counter({f"Z{p}": k for p, k in prime_factors(group.order // rest.order).items()})
+    found = Counter({f"Z{p}": k for p, k in prime_multiplicities(group.order // rest.order).items()})
     if rest.order > 1:
         found += _perfect_factors(rest)
     return found
@@ -93,7 +93,7 @@ def _listed_factors(group: PermutationGroup) -> Counter[str]:
     """Factors of a perfect group, by the normal closures of all its elements of prime order."""
     table = element_table(group)
     for x in table.class_representatives.tolist():
-        if len(prime_factors(int(table.orders[x]))) == 1 and x:
+        if len(prime_multiplicities(int(table.orders[x]))) == 1 and x:
             normal = group.normal_closure([table.element(x)])
             if normal.order < group.order:
                 return _factors(normal) + _factors(quotient_group(table, normal))
@@ -129,7 +129,7 @@ def _elements_of_prime_order(group: PermutationGroup) -> list[Permutation]:
     found: dict[tuple[int, int], Permutation] = {}
     for g in itertools.islice(random_elements(group.generators, group.degree), _TRIALS):
         order = permutation_order(g)
-        for p in prime_factors(order):
+        for p in prime_multiplicities(order):
             x = power(g, order // p)
             found.setdefault((p, sum(i == j for i, j in enumerate(x))), x)
     return list(found.values())
@@ -145,7 +145,7 @@ def _may_be_normal(multiple: int, degree: int) -> bool:
     """
     if multiple % degree:
         return False
-    return len(prime_factors(degree)) == 1 or len(prime_factors(multiple)) >= 3
+    return len(prime_multiplicities(degree)) == 1 or len(prime_multiplicities(multiple)) >= 3
 
 
 def _simple_name(group: PermutationGroup) -> str:
@@ -180,7 +180,7 @@ def _linear_factors() -> dict[int, GroupFactor]:
     """PSL(2,q) by its order, for the prime powers q up to a limit."""
     found: dict[int, GroupFactor] = {}
     for q in range(4, _LARGEST_Q + 1):
-        primes = prime_factors(q)
+        primes = prime_multiplicities(q)
         if len(primes) == 1:
             order = q * (q * q - 1) // (1 if 2 in primes else 2)
             found.setdefault(order, GroupFactor(family="PSL", number=q))
@@ -497,13 +497,13 @@ def _frobenius_factor(table: ElementTable) -> GroupFactor | None:
 
     An element s of order m acts with order m on the powers of one of order p.
     """
-    p = max(prime_factors(table.order), default=2)
+    p = max(prime_multiplicities(table.order), default=2)
     m = table.order // p
     if m < 3 or (p - 1) % m or not (table.orders == m).any():
         return None
     r, s = int(np.argmax(table.orders == p)), int(np.argmax(table.orders == m))
     factor = _conjugation_factor(table, r, s)
-    if factor is None or any(pow(factor, m // q, p) == 1 for q in prime_factors(m)):
+    if factor is None or any(pow(factor, m // q, p) == 1 for q in prime_multiplicities(m)):
         return None
     return GroupFactor(family="F", number=table.order)
 
@@ -532,7 +532,7 @@ def abelian_invariants(group: PermutationGroup) -> list[int]:
     The orders of these subgroups tell how many cyclic factors have an order divisible by p^k.
     """
     cyclic: list[int] = []
-    for p, multiplicity in prime_factors(group.order).items():
+    for p, multiplicity in prime_multiplicities(group.order).items():
         rest = group.subgroup(power(g, group.order // p**multiplicity) for g in group.generators)
         sizes = [rest.order]
         while rest.order > 1:
@@ -549,7 +549,7 @@ def merge_invariants(orders: Sequence[int]) -> list[int]:
     """Returns the invariant factors of a product of cyclic groups, each dividing the next."""
     powers: dict[int, list[int]] = {}
     for order in orders:
-        for p, k in prime_factors(order).items():
+        for p, k in prime_multiplicities(order).items():
             powers.setdefault(p, []).append(p**k)
     length = max(map(len, powers.values()), default=0)
     columns = [sorted([1] * (length - len(parts)) + parts) for parts in powers.values()]

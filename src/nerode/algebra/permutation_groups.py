@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from nerode.algebra.permutations import (
     is_even,
     random_elements,
 )
-from nerode.core import Budget, BudgetExceeded, InputError, charge, stream
+from nerode.core import Budget, BudgetExceeded, InputError, charge, prime_factors, stream
 
 Points = tuple[int, ...]
 
@@ -329,7 +330,7 @@ class ElementTable:
     def orders(self) -> Indices:
         """The order of each element."""
         orders = np.ones(self.order, dtype=np.intp)
-        for prime, multiplicity in prime_factors(self.order).items():
+        for prime, multiplicity in prime_multiplicities(self.order).items():
             part = self.powers(np.arange(self.order), self.order // prime**multiplicity)
             while (moving := part != 0).any():
                 orders[moving] *= prime
@@ -394,15 +395,6 @@ def element_table(group: PermutationGroup) -> ElementTable:
     return table
 
 
-def prime_factors(n: int) -> dict[int, int]:
+def prime_multiplicities(n: int) -> Counter[int]:
     """Returns the primes that divide n with their multiplicities."""
-    factors: dict[int, int] = {}
-    prime = 2
-    while n > 1:
-        if prime * prime > n:
-            prime = n
-        while n % prime == 0:
-            factors[prime] = factors.get(prime, 0) + 1
-            n //= prime
-        prime += 1
-    return factors
+    return Counter(prime_factors(n))

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.permutation_groups import ElementTable, PermutationGroup, element_table, prime_factors
+from nerode.algebra.permutation_groups import (
+    ElementTable,
+    PermutationGroup,
+    element_table,
+    prime_multiplicities,
+)
 from nerode.algebra.permutations import Permutation
 from nerode.core import BudgetExceeded, charge
 
@@ -109,7 +114,7 @@ class ProductTable:
         Every subgroup is reached from the trivial one by adding elements of prime power order one by one.
         The search stops after some hundreds of classes, as in large elementary Abelian groups.
         """
-        steps = [int(x) for x in range(1, self.order) if len(prime_factors(int(self.orders[x]))) == 1]
+        steps = [int(x) for x in range(1, self.order) if len(prime_multiplicities(int(self.orders[x]))) == 1]
         trivial = self.generate(())
         found = {self.canonical(trivial.members): trivial}
         pending = [trivial]
@@ -131,7 +136,7 @@ class ProductTable:
     @staticmethod
     def _prime_index(smaller: Subgroup, larger: Subgroup) -> int:
         index = larger.order // smaller.order
-        return index if prime_factors(index) == {index: 1} else 0
+        return index if prime_multiplicities(index) == {index: 1} else 0
 
     def cosets(self, subgroup: Subgroup) -> CosetAction:
         """Returns how the group acts by multiplication on the right cosets of a subgroup."""

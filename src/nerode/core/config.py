@@ -1,4 +1,4 @@
-"""Settings, registries and plug-ins: named fields and rows; an unknown name is refused with the known ones.
+"""Settings, registries, plug-ins, cited works: found by name; an unknown name is refused with the known ones.
 
 Settings are frozen dataclasses, made from JSON or TOML and back; what does not fit is refused with its place
 named. A registry is one explicit table per kind of thing; tests, command line and docs loop over it.
@@ -15,17 +15,26 @@ Installed packages add rows to registries by entry points:
 
 An entry point names the row itself. A plug-in never replaces a row of nerode, and a broken one is an error
 that names the package.
+
+The works that the code cites are read from `references.bib`. Random streams are named, too: one seed, one
+purpose, one generator.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib.metadata
 import re
 import types
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+
+import numpy as np
 
 from nerode.core.errors import InputError, UnknownName
 
@@ -246,3 +255,124 @@ def add_plugins(table: str, registry: Registry[T], kind: type[T]) -> list[T]:
 
 def _points(group: str) -> list[importlib.metadata.EntryPoint]:
     return list(importlib.metadata.entry_points(group=group))
+
+
+_BEGINNING = re.compile(r"^@", re.MULTILINE)
+_ENTRY = re.compile(r"^@(\w+)\{([^,\s]+),((?:(?!^@).)*?)\n\}", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\n|\Z)", re.DOTALL)
+
+_ACCENTS = {"'": "\u0301", "`": "\u0300", '"': "\u0308", "v": "\u030c", "^": "\u0302", "c": "\u0327"}
+_ACCENT = re.compile(r"""\{?\\(["'`^]|[vc](?=\{))\{?(\\?\w)\}?\}?""")
+
+
+def _without_markup(text: str) -> str:
+    """The text of a BibTeX field with accents as Unicode and without braces."""
+    accented = _ACCENT.sub(lambda m: m.group(2).lstrip("\\") + _ACCENTS[m.group(1)], text)
+    return unicodedata.normalize("NFC", accented).replace("{", "").replace("}", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One entry of `references.bib`."""
+
+    key: str
+    kind: str
+    title: str
+    author: str
+    year: str
+    where: str
+    bibtex: str
+
+    @property
+    def label(self) -> str:
+        """A short form: first author (and "et al." or the second) and year."""
+        names = [name.split(",")[0].strip() for name in self.author.split(" and ")]
+        if len(names) == 1:
+            who = names[0]
+        elif len(names) == 2 and names[1] != "others":
+            who = f"{names[0]} & {names[1]}"
+        else:
+            who = f"{names[0]} et al."
+        return f"{who} {self.year}"
+
+
+@functools.cache
+def works() -> dict[str, Work]:
+    """All entries of `references.bib` by key."""
+    text = resources.files("nerode.core").joinpath("references.bib").read_text(encoding="utf-8")
+    return parse_works(text)
+
+
+def parse_works(text: str) -> dict[str, Work]:
+    """Returns the entries of a BibTeX text by key, in their order.
+
+    Values stand in braces, one field per line, and an entry ends with a brace on a line of its own.
+
+    Raises:
+        ValueError: if an entry does not have this form, lacks a title, an author or a year, or has the key
+            of another one.
+    """
+    found: dict[str, Work] = {}
+    for match in _ENTRY.finditer(text):
+        kind, key, body = match.groups()
+        if key in found:
+            raise ValueError(f"references.bib has two entries called {key}")
+        fields = {name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(body + "\n")}
+        missing = [name for name in ("author", "title", "year") if not fields.get(name)]
+        if missing:
+            raise ValueError(f"the entry {key} of references.bib has no {' and no '.join(missing)}")
+        found[key] = Work(
+            key=key,
+            kind=kind.lower(),
+            title=_without_markup(fields["title"]),
+            author=_without_markup(fields["author"]),
+            year=fields["year"],
+            where=_without_markup(_where(fields)),
+            bibtex=match.group(0),
+        )
+    # An entry that the pattern does not match must not vanish without a word.
+    if len(found) != len(_BEGINNING.findall(text)):
+        raise ValueError("an entry of references.bib is not closed by a brace on a line of its own")
+    return found
+
+
+def _where(fields: dict[str, str]) -> str:
+    """The place of publication: journal, conference or publisher, and its number at arXiv."""
+    places = [fields[name] for name in ("journal", "booktitle", "publisher") if fields.get(name)][:1]
+    if fields.get("eprint"):
+        places.append(f"arXiv:{fields['eprint']}")
+    return ", ".join(places)
+
+
+def work(key: str) -> Work:
+    """Returns the entry `key`, or raises UnknownName."""
+    try:
+        return works()[key]
+    except KeyError:
+        raise UnknownName("reference", key, works()) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A work and, where the source was read, the place inside it."""
+
+    key: str
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        work(self.key)
+
+    def __str__(self) -> str:
+        label = work(self.key).label
+        return f"{label}, {self.place}" if self.place else label
+
+
+def stream(seed: int, *purpose: str | int) -> np.random.Generator:
+    """Returns the generator that belongs to `seed` and `purpose`.
+
+    The same arguments give the same numbers on every machine and in every order of calls; different
+    purposes give independent streams.
+    """
+    text = "\x1f".join([str(seed), *map(str, purpose)])
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))

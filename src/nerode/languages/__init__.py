@@ -5,64 +5,36 @@ language; the folders hold the bestiary, file formats, groups, n-gram models, pa
 and samplers, each behind its own door.
 """
 
-from nerode.languages.alphabet import END, Alphabet, Word, WordLike
-from nerode.languages.brackets import Dyck, bounded_dyck_1
-from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
-from nerode.languages.determinise import minimise
-from nerode.languages.dfa import Dfa
-from nerode.languages.language import Language, Legal, RegularLanguage
-from nerode.languages.notation import distinct_subtrees
-from nerode.languages.operations import (
-    complement,
-    difference,
-    distinguishing_word,
-    intersection,
-    is_equivalent,
-    over_one_alphabet,
-    prefix_closure,
-    union,
-)
-from nerode.languages.resolve import (
-    describe_language,
-    is_named_rightly,
-    language_from_description,
-    language_hash,
-    looks_like_a_file,
-    resolve_language,
-    title_of,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "END",
-    "START",
-    "Alphabet",
-    "CounterLanguage",
-    "CounterMachine",
-    "CounterRule",
-    "Counters",
-    "Dfa",
-    "Dyck",
-    "Language",
-    "Legal",
-    "RegularLanguage",
-    "Word",
-    "WordLike",
-    "bounded_dyck_1",
-    "complement",
-    "describe_language",
-    "difference",
-    "distinct_subtrees",
-    "distinguishing_word",
-    "intersection",
-    "is_equivalent",
-    "is_named_rightly",
-    "language_from_description",
-    "language_hash",
-    "looks_like_a_file",
-    "minimise",
-    "over_one_alphabet",
-    "prefix_closure",
-    "resolve_language",
-    "title_of",
-    "union",
-]
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.languages.alphabet import END, Alphabet, Word, WordLike
+    from nerode.languages.brackets import Dyck, bounded_dyck_1
+    from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
+    from nerode.languages.determinise import minimise
+    from nerode.languages.dfa import Dfa
+    from nerode.languages.language import Language, Legal, RegularLanguage
+    from nerode.languages.notation import distinct_subtrees
+    from nerode.languages.operations import (
+        complement,
+        difference,
+        distinguishing_word,
+        intersection,
+        is_equivalent,
+        over_one_alphabet,
+        prefix_closure,
+        union,
+    )
+    from nerode.languages.resolve import (
+        describe_language,
+        is_named_rightly,
+        language_from_description,
+        language_hash,
+        looks_like_a_file,
+        resolve_language,
+        title_of,
+    )
+
+__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

@@ -103,6 +103,8 @@ class Dyck(Language):
     convention: str
     family: str
     parameters: Mapping[str, int] = field(hash=False)
+    kind = "stack"
+    distribution = "uniform over the words of this length (and depth, if max_depth is given)"
 
     def __post_init__(self) -> None:
         # Checked here and not where names are read, because a file may ask for any numbers, too.
@@ -123,19 +125,9 @@ class Dyck(Language):
         return _alphabet(self.pairs)
 
     @property
-    def kind(self) -> str:
-        """Always "stack", also where a bound makes the language regular."""
-        return "stack"
-
-    @property
     def regular(self) -> bool:
         """Whether the depth is bounded."""
         return self.depth is not None
-
-    @property
-    def distribution(self) -> str:
-        """In words, the distribution that `sample` draws from."""
-        return "uniform over the words of this length (and depth, if max_depth is given)"
 
     def num_states(self) -> int | None:
         """Number of stacks of bounded depth, and one for the dead state; None without a bound."""

@@ -149,21 +149,13 @@ class CounterLanguage(Language):
     parameters: Mapping[str, int] = field(hash=False)
     sampler: Sampler = field(compare=False, repr=False)
     distribution: str
+    kind = "counter"
+    regular = False
 
     @property
     def alphabet(self) -> Alphabet:  # type: ignore[override]
         """The symbols."""
         return self.machine.alphabet
-
-    @property
-    def kind(self) -> str:
-        """Always "counter"."""
-        return "counter"
-
-    @property
-    def regular(self) -> bool:
-        """Always false."""
-        return False
 
     def dfa(self, budget: Budget | None = None) -> Dfa:
         """Raises InputError: there is no finite automaton."""

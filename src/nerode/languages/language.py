@@ -149,6 +149,8 @@ class RegularLanguage(Language):
     family: str = "regular"
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     state_names: tuple[str, ...] = ()
+    kind = "regular"
+    regular = True
 
     def __post_init__(self) -> None:
         given = self.automaton
@@ -160,16 +162,6 @@ class RegularLanguage(Language):
     def alphabet(self) -> Alphabet:  # type: ignore[override]
         """The symbols."""
         return self.automaton.alphabet
-
-    @property
-    def kind(self) -> str:
-        """Always "regular"."""
-        return "regular"
-
-    @property
-    def regular(self) -> bool:
-        """Always true."""
-        return True
 
     def dfa(self, budget: Budget | None = None) -> Dfa:
         """Returns the canonical minimal automaton."""

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, cast
 
-from nerode.core import PatternError
-from nerode.languages.alphabet import END
+from nerode.core import InputError, PatternError
+from nerode.languages.alphabet import END, Alphabet
 
 T = TypeVar("T")
 
@@ -308,6 +308,34 @@ def write_symbol(symbol: str, reserved: Container[str]) -> str:
     return f"<{symbol}>" if symbol.isalnum() and symbol not in "ε∅" else f"\\{symbol}"
 
 
+def given_alphabet(alphabet: Alphabet | Iterable[str]) -> Alphabet:
+    """Returns the alphabet that a user gave for a text, or raises InputError if it has no symbol."""
+    known = alphabet if isinstance(alphabet, Alphabet) else Alphabet(tuple(alphabet))
+    if not known.symbols:
+        raise InputError("the alphabet is empty; give at least one symbol")
+    return known
+
+
+def outside(what: str, alphabet: Alphabet, text: str, column: int) -> PatternError:
+    """Returns the error for letters of a text that its alphabet does not have."""
+    return PatternError(
+        f"{what} is outside the alphabet {{{alphabet.describe()}}}",
+        text=text,
+        column=column,
+        hint="use letters of the alphabet, or add this one to it",
+    )
+
+
+def without_letters(noun: str, text: str, column: int) -> PatternError:
+    """Returns the error for a text that neither has letters nor is given an alphabet."""
+    return PatternError(
+        f"the alphabet is unknown, because the {noun} has no letters",
+        text=text,
+        column=column,
+        hint="give the alphabet, e.g. --alphabet ab",
+    )
+
+
 TreeType = TypeVar("TreeType", bound="Tree")
 V = TypeVar("V")
 
@@ -315,10 +343,11 @@ V = TypeVar("V")
 class Tree:
     """A node of a syntax tree; subclasses are frozen dataclasses made with `eq=False`.
 
-    Two trees are equal when they have the same shape, node types and labels.
+    Two trees are equal when they have the same shape, node types and labels. `noun` is what one is called.
     """
 
     __slots__ = ()
+    noun: ClassVar[str]
 
     @property
     def children(self) -> tuple[Tree, ...]:
@@ -329,6 +358,9 @@ class Tree:
     def label(self) -> Hashable:
         """The content of the node besides its children."""
         return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({sum(1 for _ in subtrees(self))} sub{self.noun}s)"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
@@ -395,6 +427,36 @@ def distinct_subtrees(root: TreeType) -> tuple[list[TreeType], list[tuple[int, .
 
     fold(root, combine)
     return nodes, places
+
+
+Piece = str | tuple[TreeType, int]
+"""Text, or an operand and how tightly it must bind not to need parentheses."""
+
+
+def write_tree(
+    root: TreeType, binding: Callable[[TreeType], int], spell: Callable[[TreeType], list[Piece[TreeType]]]
+) -> str:
+    """Returns the text of a tree with as few parentheses as possible; `spell` gives the pieces of a node."""
+    written: list[str] = []
+    # What is still to be written, last first.
+    todo: list[Piece[TreeType]] = [(root, 0)]
+    while todo:
+        piece = todo.pop()
+        if isinstance(piece, str):
+            written.append(piece)
+        elif binding(piece[0]) < piece[1]:
+            todo += [")", (piece[0], 0), "("]
+        else:
+            todo += reversed(spell(piece[0]))
+    return "".join(written)
+
+
+def interleave(operator: str, operands: Iterable[tuple[TreeType, int]]) -> list[Piece[TreeType]]:
+    """Returns operands with an operator between each two."""
+    pieces: list[Piece[TreeType]] = []
+    for operand in operands:
+        pieces += [operator, operand]
+    return pieces[1:]
 
 
 def flatten(kind: type[TreeType], parts: Sequence[Any]) -> tuple[Any, ...]:

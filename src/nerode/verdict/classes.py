@@ -267,9 +267,6 @@ def counts_by(*ways: WayOfCounting) -> ClassCondition:
     return ClassCondition(" or ".join(way.value for way in ways), lambda c: c.counting in ways)
 
 
-can_count = ClassCondition(
-    "a state that counts", lambda c: c.counting not in (WayOfCounting.BOUNDED, WayOfCounting.NONE)
-)
 never_holds = ClassCondition("gates bounded away from 1", lambda c: c.unit_gate is UnitGate.NEVER)
 relu_state = ClassCondition("ReLU units", lambda c: c.state is State.RELU)
 squashed = ClassCondition("a bounded state", lambda c: c.state is State.SQUASHED)

@@ -32,7 +32,7 @@ from nerode.verdict.classes import (
     unit_gates,
 )
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import Provenance, Sense, Status, Verdict, VerdictTable, VerdictTask
+from nerode.verdict.records import Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 _UNDECIDED = "the algebra of this language was not computed within the budget"
@@ -294,15 +294,9 @@ def _why_no_network(
 
 def _rank(row: Theorem, facts: Facts, architecture: Architecture) -> tuple[int, ...]:
     """Orders rows that agree: a smaller known network first, then the better source."""
-    size = row.size(facts, architecture)
-    unknown = 10**9
-    if size is None:
-        layers = width = factors = unknown
-    else:
-        layers = unknown if size.layers is None else size.layers
-        width = unknown if size.width is None else size.width
-        factors = unknown if size.factors is None else size.factors
-    return (layers, factors, width, _TRUST[row.provenance])
+    size = row.size(facts, architecture) or Size()
+    numbers = [10**9 if n is None else n for n in (size.layers, size.factors, size.width)]
+    return (*numbers, _TRUST[row.provenance])
 
 
 def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Verdict) -> Verdict:
@@ -320,21 +314,12 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
                 f"{facts.language.name} on {architecture.name}, {sense}: {found.theorem} says no, and "
                 f"{part.theorem} says yes for {name} alone"
             )
-        return Verdict(
+        return replace(
+            part,
             architecture=architecture.name,
-            sense=sense,
-            task=facts.task,
-            status=Status.YES,
             reason=f"its {name} layers suffice: {part.reason}",
-            reference=part.reference,
-            provenance=part.provenance,
             assumptions=(*part.assumptions, "the other layers pass the stream on"),
-            size=part.size,
-            theorem=part.theorem,
-            also=part.also,
-            conditional_on=part.conditional_on,
-            model=part.model,
-            no_network=part.no_network,
+            witness=None,
         )
     return found
 

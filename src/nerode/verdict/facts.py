@@ -11,7 +11,7 @@ import numpy as np
 
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
-from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property
+from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property, prime_factors
 from nerode.languages import START, CounterLanguage, Dfa, Language, Word
 from nerode.verdict.classes import Condition
 from nerode.verdict.records import VerdictTask
@@ -198,30 +198,14 @@ class Facts:
         p, q, letter = self.letter_split
         return {**self._ways(p, q), "letter": self.language.alphabet.symbols[letter]}
 
-    @property
-    def fixed_pair_text(self) -> str:
-        """The word that keeps two states of a component apart, in words."""
-        return self._pair_text(self.fixed_pair)
-
-    def fixed_pair_witness(self) -> Mapping[str, Any] | None:
-        """Returns two states of one component, by words that lead there, and the word that fixes both."""
-        return self._pair_witness(self.fixed_pair)
-
-    @property
-    def clocked_pair_text(self) -> str:
-        """The same for a pair that no clock takes apart."""
-        return self._pair_text(self.clocked_pair)
-
-    def clocked_pair_witness(self) -> Mapping[str, Any] | None:
-        """Returns the same for a pair that no clock takes apart."""
-        return self._pair_witness(self.clocked_pair)
-
-    def _pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
+    def pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
+        """Returns the word that keeps two states of a component apart, in words."""
         if found is None or isinstance(found, int):
             return "a word keeps two states of one component apart"
         return f"{self.language.alphabet.decode(found[1])!r} keeps two states of one component apart"
 
-    def _pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
+    def pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
+        """Returns two states of one component, by words that lead there, and the word that fixes both."""
         if found is None or isinstance(found, int) or self.automaton is None:
             return None
         (p, q), word = found
@@ -352,7 +336,7 @@ class Facts:
         """The odd primes that divide the order of a group inside; None if the groups are not all known."""
         if not self.groups_known:
             return None
-        return frozenset(p for g in self.profile.groups for p in _odd_primes(g.structure.order))
+        return frozenset(p for g in self.profile.groups for p in prime_factors(g.structure.order) if p > 2)
 
     @budgeted_property
     def is_group_language(self) -> bool | None:
@@ -436,19 +420,6 @@ def _generates_no_group(generators: set[tuple[int, ...]]) -> bool:
     return True
 
 
-def _odd_primes(number: int) -> list[int]:
-    while number % 2 == 0:
-        number //= 2
-    found, divisor = [], 3
-    while number > 1:
-        if number % divisor == 0:
-            found.append(divisor)
-            while number % divisor == 0:
-                number //= divisor
-        divisor += 2
-    return found
-
-
 LanguageCondition = Condition[Facts]
 
 
@@ -461,7 +432,7 @@ clocked_local = LanguageCondition(
 
 def in_class(name: str) -> LanguageCondition:
     """Returns the condition of belonging to a class of the algebra."""
-    return LanguageCondition(name.replace("-", " "), lambda f: f.profile.holds(name) if f.regular else False)
+    return _of_regular(name.replace("-", " "), lambda f: f.profile.holds(name))
 
 
 def of_family(names: Iterable[str], text: str) -> LanguageCondition:
@@ -482,39 +453,28 @@ def with_group(text: str, holds: Callable[[GroupStructure], bool]) -> LanguageCo
     return LanguageCondition(text, decide)
 
 
-window_determined = LanguageCondition(
-    "settled by a finite window", lambda f: f.window_determined if f.regular else False
-)
+def _of_regular(text: str, holds: Callable[[Facts], bool | None]) -> LanguageCondition:
+    """A condition that no language has that is not regular."""
+    return LanguageCondition(text, lambda f: holds(f) if f.regular else False)
+
+
+window_determined = _of_regular("settled by a finite window", lambda f: f.window_determined)
 with_neutral_letter = LanguageCondition("with a neutral letter", lambda f: f.neutral_letter)
 regular = LanguageCondition("regular", lambda f: f.regular)
-star_free = LanguageCondition("star-free", lambda f: f.profile.star_free if f.regular else False)
-quasi_aperiodic = LanguageCondition(
-    "regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic if f.regular else False
-)
-solvable = LanguageCondition(
-    "one with only solvable groups in the monoid", lambda f: f.profile.solvable if f.regular else False
-)
-two_groups = LanguageCondition(
-    "one with only 2-groups in the monoid", lambda f: f.two_groups if f.regular else False
-)
-group_language = LanguageCondition(
-    "one in which every letter permutes the states", lambda f: f.is_group_language if f.regular else False
-)
-length_only = LanguageCondition(
-    "one in which only the length of a word matters", lambda f: f.letters_act_alike if f.regular else False
-)
+star_free = _of_regular("star-free", lambda f: f.profile.star_free)
+quasi_aperiodic = _of_regular("regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic)
+solvable = _of_regular("one with only solvable groups in the monoid", lambda f: f.profile.solvable)
+two_groups = _of_regular("one with only 2-groups in the monoid", lambda f: f.two_groups)
+group_language = _of_regular("one in which every letter permutes the states", lambda f: f.is_group_language)
+length_only = _of_regular("one in which only the length of a word matters", lambda f: f.letters_act_alike)
 letter_decides = LanguageCondition("settled by the current letter", lambda f: f.letter_decides)
-position_decides = LanguageCondition(
-    "settled by the position alone", lambda f: f.position_decides if f.regular else False
+position_decides = _of_regular("settled by the position alone", lambda f: f.position_decides)
+one_letter_counter = _of_regular(
+    "one in which the powers of one letter count", lambda f: f.one_letter_counter
 )
-one_letter_counter = LanguageCondition(
-    "one in which the powers of one letter count", lambda f: f.one_letter_counter if f.regular else False
-)
-overwrites = LanguageCondition(
-    "one in which a word overwrites a state for good", lambda f: f.overwrites if f.regular else False
-)
+overwrites = _of_regular("one in which a word overwrites a state for good", lambda f: f.overwrites)
 r_trivial = in_class("r-trivial")
-c_rasp = LanguageCondition("of C-RASP", lambda f: f.c_rasp if f.regular else False)
+c_rasp = _of_regular("of C-RASP", lambda f: f.c_rasp)
 counter_machine = LanguageCondition(
     "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
 )

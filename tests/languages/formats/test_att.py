@@ -7,7 +7,8 @@ import pytest
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import read_automaton
-from nerode.languages.formats.att import dfa_from_att, dfa_to_att, table_from_text
+from nerode.languages.formats.att import dfa_to_att, table_from_text
+from tests.languages.formats import parse
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.att")
@@ -15,7 +16,7 @@ FILE = Path("x.att")
 
 def read(text: str, symbols: str | None = None, **options: object) -> Dfa:
     table = None if symbols is None else table_from_text(symbols, path=Path("x.syms"))
-    return dfa_from_att(text, path=FILE, table=table, **options)  # type: ignore[arg-type]
+    return parse("att", text, path=FILE, table=table, **options)  # type: ignore[arg-type]
 
 
 def test_an_acceptor_of_the_mlregtest_kind() -> None:

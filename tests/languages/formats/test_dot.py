@@ -7,7 +7,8 @@ import pytest
 from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import read_automaton
-from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
+from nerode.languages.formats.dot import dfa_to_dot
+from tests.languages.formats import parse
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.dot")
@@ -16,7 +17,7 @@ FILE = Path("x.dot")
 def read(body: str, **options: object) -> Dfa:
     """Reads the statements after a start edge to the state q."""
     text = "digraph {\n__start0 [shape=none]; __start0 -> q\n" + body + "\n}\n"
-    return dfa_from_dot(text, path=FILE, **options)  # type: ignore[arg-type]
+    return parse("dot", text, path=FILE, **options)  # type: ignore[arg-type]
 
 
 def test_what_aalpy_writes() -> None:
@@ -52,13 +53,14 @@ def test_what_the_graphviz_package_writes() -> None:
     ],
 )
 def test_ways_to_point_at_the_start(entry: str) -> None:
-    dfa = dfa_from_dot(f"digraph {{ {entry}; q -> r [label=a]; r [shape=doublecircle] }}", path=FILE)
+    dfa = parse("dot", f"digraph {{ {entry}; q -> r [label=a]; r [shape=doublecircle] }}", path=FILE)
     assert dfa.accepts("a")
     assert not dfa.accepts("")
 
 
 def test_several_starts_are_determinised() -> None:
-    dfa = dfa_from_dot(
+    dfa = parse(
+        "dot",
         "digraph { node [peripheries=2] __start0 -> p; __start1 -> q; p -> p [label=a]; q -> q [label=b] }",
         path=FILE,
     )
@@ -112,7 +114,8 @@ def test_defaults_reach_what_comes_after_them_and_stay_in_their_braces() -> None
 
 
 def test_comments_ports_chains_keywords_and_semicolons() -> None:
-    dfa = dfa_from_dot(
+    dfa = parse(
+        "dot",
         """# a line of the preprocessor
         STRICT DiGraph "the name" { // to the end of the line
         /* over
@@ -195,7 +198,7 @@ def test_errors_say_where_and_why(body: str, line: int, message: str) -> None:
 )
 def test_texts_that_are_no_automata(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        dfa_from_dot(text, path=FILE)
+        parse("dot", text, path=FILE)
 
 
 def test_nodes_count_against_the_budget() -> None:
@@ -233,7 +236,7 @@ MOORE = """digraph learned {
 
 def test_a_moore_machine_without_accepting_states_is_not_the_empty_language() -> None:
     with pytest.raises(FormatError, match=r"no state accepts.*Moore machines.*doublecircle") as caught:
-        dfa_from_dot(MOORE, path=FILE)
+        parse("dot", MOORE, path=FILE)
     assert caught.value.line == 2
     said = MOORE.replace("{\n", '{\n  alphabet="a";\n', 1)
-    assert not dfa_from_dot(said, path=FILE).accepting.any()
+    assert not parse("dot", said, path=FILE).accepting.any()

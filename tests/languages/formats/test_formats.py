@@ -11,13 +11,13 @@ from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import (
     FORMATS,
-    dfa_from_json,
     dfa_to_json,
     format_of,
     read_automaton,
     read_language,
     write_automaton,
 )
+from tests.languages.formats import parse
 
 DATA = Path(__file__).parent / "data"
 SUFFIXES = [suffix for row in FORMATS.values() for suffix in row.suffixes]
@@ -120,7 +120,7 @@ def test_the_text_is_the_golden_file() -> None:
 
 
 def test_a_given_alphabet_reorders_and_adds() -> None:
-    dfa = dfa_from_json(json.dumps(GOOD), path=FILE, alphabet=("c", "b", "a"))
+    dfa = parse("json", json.dumps(GOOD), path=FILE, alphabet=("c", "b", "a"))
     assert dfa.transitions.tolist() == [[2, 1, 0], [2, 0, 1], [2, 2, 2]]
 
 
@@ -159,14 +159,14 @@ def test_a_given_alphabet_reorders_and_adds() -> None:
 )
 def test_values_are_checked(change: dict[str, Any], message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        dfa_from_json(json.dumps({**GOOD, **change}), path=FILE)
+        parse("json", json.dumps({**GOOD, **change}), path=FILE)
 
 
 @pytest.mark.parametrize("key", list(GOOD))
 def test_every_key_is_needed(key: str) -> None:
     rest = {name: value for name, value in GOOD.items() if name != key}
     with pytest.raises(FormatError, match=key):
-        dfa_from_json(json.dumps(rest), path=FILE)
+        parse("json", json.dumps(rest), path=FILE)
 
 
 @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ def test_every_key_is_needed(key: str) -> None:
 )
 def test_texts_that_are_no_documents(text: str, line: int | None, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
-        dfa_from_json(text, path=FILE)
+        parse("json", text, path=FILE)
     assert caught.value.line == line
 
 
 def test_states_count_against_the_budget() -> None:
     with pytest.raises(BudgetExceeded, match="states"):
-        dfa_from_json(json.dumps(GOOD), path=FILE, budget=Budget(states=1))
+        parse("json", json.dumps(GOOD), path=FILE, budget=Budget(states=1))

@@ -8,7 +8,8 @@ import pytest
 from nerode.core import Budget, BudgetExceeded, FormatError
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import read_automaton, read_language
-from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff
+from nerode.languages.formats.jff import dfa_to_jff
+from tests.languages.formats import parse
 
 DATA = Path(__file__).parent / "data"
 FILE = Path("x.jff")
@@ -18,7 +19,7 @@ START = '<state id="0"><initial/></state>'
 def read(body: str, **options: object) -> Dfa:
     """Reads an automaton whose elements stand on line 3."""
     text = f"<structure><type>fa</type>\n<automaton>\n{body}</automaton></structure>"
-    return dfa_from_jff(text, path=FILE, **options)  # type: ignore[arg-type]
+    return parse("jff", text, path=FILE, **options)  # type: ignore[arg-type]
 
 
 def transition(source: object, target: object, label: str) -> str:
@@ -107,7 +108,7 @@ def test_errors_say_where_and_why(body: str, line: int, message: str) -> None:
 )
 def test_files_that_are_no_finite_automata(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        dfa_from_jff(text, path=FILE)
+        parse("jff", text, path=FILE)
 
 
 def test_deep_nesting_is_no_recursion() -> None:

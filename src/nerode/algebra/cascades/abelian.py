@@ -21,7 +21,7 @@ from nerode.algebra.group_structure import describe_group
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import Permutation, compose, invert
 from nerode.algebra.records import GroupStructure
-from nerode.core import Budget, BudgetExceeded, InputError, started
+from nerode.core import Budget, BudgetExceeded, InputError, prime_factors, started
 
 Vector = tuple[int, ...]
 
@@ -79,7 +79,7 @@ class AbelianFactor:
         """
         orders = {coset: self._order(coset) for coset in range(len(self._leaders))}
         basis: list[tuple[int, int]] = []
-        for p in _primes(len(self._leaders)):
+        for p in dict.fromkeys(prime_factors(len(self._leaders))):
             part = sorted((c for c in orders if _is_power(orders[c], p)), key=lambda c: (-orders[c], c))
             spanned = {self._identity}
             for generator in part:
@@ -154,12 +154,6 @@ class GroupCoordinates:
         after = factor.add(vector, factor.vector(g))
         t, following = factor.representative(vector), factor.representative(after)
         return compose(compose(t, g), invert(following))
-
-
-def _primes(number: int) -> list[int]:
-    return [
-        p for p in range(2, number + 1) if number % p == 0 and all(p % d for d in range(2, math.isqrt(p) + 1))
-    ]
 
 
 def _is_power(number: int, p: int) -> bool:

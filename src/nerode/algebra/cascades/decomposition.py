@@ -32,7 +32,7 @@ from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, l
 from nerode.algebra.cascades.records import HOLD, Cascade, Command, Level, Reset
 from nerode.algebra.cascades.skeleton import Levels, Skeleton
 from nerode.algebra.cascades.verification import verify_cascade
-from nerode.algebra.components import OUTSIDE, PartialAction, Rows, strong_components
+from nerode.algebra.components import Rows, restricted_action, strong_components
 from nerode.algebra.groups_inside import find_counter
 from nerode.algebra.records import CounterWitness
 from nerode.core import Budget, BudgetExceeded, InputError, started
@@ -258,24 +258,6 @@ class _ComponentCascade:
             rows=tuple(rows),
         )
         return DecodedLookup(self.builder.add_lookup(table), tuple(range(len(self.rows))))
-
-
-def restricted_action(rows: Rows, states: Sequence[int]) -> tuple[PartialAction, list[int | None]]:
-    """Returns how letters act inside some states, and the map of each letter (None if it leaves all)."""
-    point = {q: i for i, q in enumerate(states)}
-    maps: dict[tuple[int, ...], int] = {}
-    letters: list[int] = []
-    map_of: list[int | None] = []
-    for symbol in range(len(rows[0])):
-        column = tuple(point.get(rows[q][symbol], OUTSIDE) for q in states)
-        if all(target == OUTSIDE for target in column):
-            map_of.append(None)
-            continue
-        if column not in maps:
-            maps[column] = len(maps)
-            letters.append(symbol)
-        map_of.append(maps[column])
-    return PartialAction(states=tuple(states), letters=tuple(letters), maps=tuple(maps)), map_of
 
 
 def add_flag(blocks: list[StageBlock], begins: bool) -> None:

@@ -129,6 +129,15 @@ class Lookup:
         return self.otherwise[values[0]] if self.has_selector else self.otherwise[0]
 
 
+def needed_lookups(lookups: Sequence[Lookup], goals: set[int]) -> list[int]:
+    """Returns the goals and the lookups that they read, directly or through others, in their order."""
+    needed = set(goals)
+    for number in range(len(lookups) - 1, -1, -1):
+        if number in needed:
+            needed.update(s.number for s in lookups[number].reads if s.kind == "lookup")
+    return sorted(needed)
+
+
 class Evaluation:
     """Some lookups, each with the lookups that it reads, over one list of values.
 
@@ -143,14 +152,10 @@ class Evaluation:
     """
 
     def __init__(self, lookups: Sequence[Lookup], goals: set[int], num_letters: int, num_labels: int) -> None:
-        needed = set(goals)
-        for number in range(len(lookups) - 1, -1, -1):
-            if number in needed:
-                needed.update(s.number for s in lookups[number].reads if s.kind == "lookup")
         first = {"letter": 0, "old": num_letters, "new": num_letters}
         self.place: dict[int, int] = {}
         self._steps: list[tuple[str, int | None, tuple[int, ...], Cases]] = []
-        for number in sorted(needed):
+        for number in needed_lookups(lookups, goals):
             table = lookups[number]
             places = [
                 self.place[s.number] if s.kind == "lookup" else first[s.kind] + s.number for s in table.reads

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from nerode.algebra.cascades.lookups import LETTER, Source, lookup
+from nerode.algebra.cascades.lookups import LETTER, Source, lookup, needed_lookups
 from nerode.algebra.cascades.records import Cascade, Labels
 from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, started
 from nerode.languages import Dfa, Word
@@ -255,12 +255,8 @@ class PartialEvaluation:
 
     def _plan(self, goals: set[int]) -> None:
         """Finds out after which level each lookup is due and until when each value is needed."""
-        needed = set(goals)
-        for number in range(len(self.cascade.lookups) - 1, -1, -1):
-            if number in needed:
-                needed.update(s.number for s in self.cascade.lookups[number].reads if s.kind == "lookup")
         times: dict[Source, int] = {}
-        for number in sorted(needed):
+        for number in needed_lookups(self.cascade.lookups, goals):
             reads = self.cascade.lookups[number].reads
             for source in reads:
                 if source.kind != "lookup":

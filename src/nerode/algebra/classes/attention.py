@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word, merge_pairs, merging_inside
-from nerode.algebra.classes.subject import Evidence, Subject, describe_words, member, violation
-from nerode.algebra.components import OUTSIDE, Rows, distinguishing_word, strong_components
+from nerode.algebra.classes.subject import Evidence, Subject, member, non_member, violation
+from nerode.algebra.components import OUTSIDE, Rows, component_labels, distinguishing_word
 from nerode.core import Budget, charge, started
 from nerode.languages import Dfa, Word
 
@@ -50,12 +50,8 @@ class ComponentTable:
     @classmethod
     def of(cls, rows: Rows) -> ComponentTable:
         """Returns a table with its components."""
-        numbers = [0] * len(rows)
-        found = strong_components([[t for t in dict.fromkeys(row) if t != OUTSIDE] for row in rows])
-        for number, states in enumerate(found):
-            for q in states:
-                numbers[q] = number
-        return cls(rows=rows, component=tuple(numbers))
+        labels = component_labels([[t for t in dict.fromkeys(row) if t != OUTSIDE] for row in rows])
+        return cls(rows=rows, component=tuple(labels))
 
     @classmethod
     def of_automaton(cls, dfa: Dfa, *, live: bool = False, clock: int = 1) -> ComponentTable:
@@ -330,8 +326,7 @@ def c_rasp(subject: Subject) -> Evidence:
         "y": joining_word(subject, q, p),
         "after": after,
     }
-    text = f"{describe_words(subject, witness)}: no count of letters tells whether the last x was undone by y"
-    return Evidence(holds=False, method="automaton", witness=witness, explanation=text)
+    return non_member(subject, witness, "no count of letters tells whether the last x was undone by y")
 
 
 def _joined(subject: Subject, classes: list[int], p: int, q: int) -> Pair:

@@ -14,12 +14,11 @@ from nerode.algebra.classes.merging import (
     row_classes,
 )
 from nerode.algebra.classes.subject import (
-    AUTOMATON,
     Evidence,
     Subject,
     between,
-    describe_words,
     member,
+    non_member,
     remembered,
     violates,
     violation,
@@ -84,13 +83,8 @@ def _no_substitution(subject: Subject, pair: Pair, loop: Word) -> Evidence:
     ]
     if answers != [True, True, False] * 2:
         raise AssertionError(f"the words {witness} do not show that {subject.dfa!r} is not strictly local")
-    return Evidence(
-        holds=False,
-        method=AUTOMATON,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: u xⁿ v and u' xⁿ v' are in L for every n, "
-        "u xⁿ v' for none",
-    )
+    says = "u xⁿ v and u' xⁿ v' are in L for every n, u xⁿ v' for none"
+    return non_member(subject, witness, says)
 
 
 @remembered
@@ -300,13 +294,8 @@ def _bounded(subject: Subject, *, accepted: bool) -> Evidence:
             or run(subject.rows, subject.dfa.start, witness["before"]) != q
         ):
             raise AssertionError(f"the loop {witness} does not hold in {subject.dfa!r}")
-        return Evidence(
-            holds=False,
-            method=AUTOMATON,
-            witness=witness,
-            explanation=f"{describe_words(subject, witness)}: {between('xⁿ', witness)} is "
-            f"{'in L' if accepted else 'outside L'} for every n",
-        )
+        says = f"{between('xⁿ', witness)} is {'in L' if accepted else 'outside L'} for every n"
+        return non_member(subject, witness, says)
     return member()
 
 

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from nerode.algebra.classes.merging import check_pairs, joining_word
 from nerode.algebra.classes.subject import (
-    AUTOMATON,
     Evidence,
     Subject,
-    describe_words,
     member,
+    non_member,
     remembered,
     violates,
     violation,
@@ -242,12 +241,7 @@ def strictly_piecewise(subject: Subject) -> Evidence:
         raise AssertionError(
             f"the words {witness} do not show that {subject.dfa!r} is not strictly piecewise"
         )
-    return Evidence(
-        holds=False,
-        method=AUTOMATON,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: u y v is in L, u v is not",
-    )
+    return non_member(subject, witness, "u y v is in L, u v is not")
 
 
 def _failing_deletion(subject: Subject) -> tuple[int, int] | None:

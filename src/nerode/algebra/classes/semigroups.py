@@ -19,19 +19,19 @@ from nerode.algebra.classes import local, piecewise
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word
 from nerode.algebra.classes.piecewise import APERIODIC
 from nerode.algebra.classes.subject import (
-    AUTOMATON,
     SEMIGROUP,
     Elements,
     Evidence,
     Subject,
     between,
-    describe_words,
     member,
+    non_member,
     violates,
     violation,
 )
 from nerode.algebra.components import Numbers, component_actions, run
 from nerode.algebra.images import ImageClass, ImageOrbit
+from nerode.algebra.maps import Numbers as Labels
 from nerode.algebra.permutations import Permutation, compose, invert, permutation_order, power
 from nerode.algebra.records import GroupInside
 from nerode.core import BudgetExceeded
@@ -197,7 +197,7 @@ def dot_depth_one(subject: Subject) -> Evidence:
     return member(SEMIGROUP)
 
 
-def _related(idempotents: Numbers, arrows: Numbers, label: Numbers) -> tuple[Numbers, Numbers]:
+def _related(idempotents: Numbers, arrows: Numbers, label: Labels) -> tuple[Numbers, Numbers]:
     """Returns all pairs of an idempotent and an arrow with equal labels, as two columns."""
     i, j = np.nonzero(label[idempotents][:, None] == label[arrows][None, :])
     return idempotents[i], arrows[j]
@@ -256,13 +256,8 @@ def star_free(subject: Subject) -> Evidence:
     if counter is None:
         return member()
     witness = {"x": counter.loop, "before": counter.prefix, "after": counter.suffix}
-    return Evidence(
-        holds=False,
-        method=AUTOMATON,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: {between('xⁿ', witness)} changes between in and "
-        f"out of L with period {counter.period}",
-    )
+    says = f"{between('xⁿ', witness)} changes between in and out of L with period {counter.period}"
+    return non_member(subject, witness, says)
 
 
 def solvable(subject: Subject) -> Evidence:
@@ -286,13 +281,11 @@ def _unsolvable(subject: Subject, group: GroupInside) -> Evidence:
         if {action[q] for q in points} != points:
             raise AssertionError(f"the word {word} does not permute the states {group.points}")
     witness = {f"g{i}": word for i, word in enumerate(group.generators, start=1)}
-    return Evidence(
-        holds=False,
-        method=AUTOMATON,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: these words permute the states "
-        f"{', '.join(map(str, sorted(points)))} and generate {group.structure.name}, which is not solvable",
+    states = ", ".join(map(str, sorted(points)))
+    says = (
+        f"these words permute the states {states} and generate {group.structure.name}, which is not solvable"
     )
+    return non_member(subject, witness, says)
 
 
 def group_language(subject: Subject) -> Evidence:

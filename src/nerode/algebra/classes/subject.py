@@ -19,11 +19,12 @@ from nerode.algebra.components import (
     Rows,
     component_labels,
     distinguishing_word,
-    edge_labels,
     run,
 )
+from nerode.algebra.green_relations import cayley_components
 from nerode.algebra.groups_inside import GroupSearch, find_counter, search_groups
 from nerode.algebra.identities import Map, evaluate, parse_identity
+from nerode.algebra.maps import Numbers as Labels
 from nerode.algebra.monoid import TransitionMonoid, transition_monoid
 from nerode.algebra.records import CounterWitness
 from nerode.core import Budget, BudgetExceeded, started
@@ -79,23 +80,19 @@ class Elements:
         return None
 
     @functools.cached_property
-    def r_class(self) -> Numbers:
+    def r_class(self) -> Labels:
         """For each element the number of its R-class."""
-        return self._labels(self.right)
+        return cayley_components(self.monoid.distinct_right)
 
     @functools.cached_property
-    def l_class(self) -> Numbers:
+    def l_class(self) -> Labels:
         """For each element the number of its L-class."""
-        return self._labels(self.left)
+        return cayley_components(self.monoid.distinct_left)
 
     @functools.cached_property
-    def d_class(self) -> Numbers:
+    def d_class(self) -> Labels:
         """For each element the number of its D-class."""
-        return self._labels(np.hstack([self.left, self.right]))
-
-    def _labels(self, targets: Numbers) -> Numbers:
-        size, width = targets.shape
-        return edge_labels(size, np.repeat(np.arange(size), width), targets.ravel())
+        return cayley_components(np.hstack([self.monoid.distinct_left, self.monoid.distinct_right]))
 
     @functools.cached_property
     def is_idempotent(self) -> npt.NDArray[np.bool_]:
@@ -284,6 +281,12 @@ def member(method: str = AUTOMATON, parameter: int | None = None, explanation: s
     return Evidence(holds=True, method=method, parameter=parameter, explanation=explanation)
 
 
+def non_member(subject: Subject, witness: Mapping[str, Word], says: str, method: str = AUTOMATON) -> Evidence:
+    """Returns a "no": the words of a witness, and what they show."""
+    explanation = f"{describe_words(subject, witness)}: {says}"
+    return Evidence(holds=False, method=method, witness=witness, explanation=explanation)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
     """A state from which the two sides of an equation lead to different states."""
@@ -318,13 +321,8 @@ def violation(
     inside, outside = found.left, found.right
     if not subject.accepting[run(subject.rows, found.left_end, after)]:
         inside, outside = outside, inside
-    return Evidence(
-        holds=False,
-        method=method,
-        witness=witness,
-        explanation=f"{describe_words(subject, witness)}: {between(inside, witness)} is in L, "
-        f"{between(outside, witness)} is not",
-    )
+    says = f"{between(inside, witness)} is in L, {between(outside, witness)} is not"
+    return non_member(subject, witness, says, method)
 
 
 def _difference(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:

@@ -69,13 +69,7 @@ _ROWS = (
     ),
     ("finite", "finitely many words", local.FINITE, "Pin1986", local.finite),
     ("cofinite", "all words but finitely many", local.COFINITE, "Pin1986", local.cofinite),
-    (
-        "definite",
-        "the last k letters decide",
-        local.DEFINITE,
-        "PerlesRabinShamir1963",
-        local.definite,
-    ),
+    ("definite", "the last k letters decide", local.DEFINITE, "PerlesRabinShamir1963", local.definite),
     (
         "reverse-definite",
         "the first k letters decide",
@@ -132,20 +126,8 @@ _ROWS = (
         "BrzozowskiFich1980",
         piecewise.r_trivial,
     ),
-    (
-        "l-trivial",
-        "the reversed language is r-trivial",
-        piecewise.L_TRIVIAL,
-        "Pin1986",
-        piecewise.l_trivial,
-    ),
-    (
-        "da",
-        "two variables of first-order logic suffice",
-        semigroups.DA,
-        "TherienWilke1998",
-        semigroups.da,
-    ),
+    ("l-trivial", "the reversed language is r-trivial", piecewise.L_TRIVIAL, "Pin1986", piecewise.l_trivial),
+    ("da", "two variables of first-order logic suffice", semigroups.DA, "TherienWilke1998", semigroups.da),
     (
         "dot-depth-one",
         "a Boolean combination of languages A* w₁ A* w₂ … A* with ends",

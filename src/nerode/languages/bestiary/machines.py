@@ -258,22 +258,24 @@ class NamePattern:
     read: Callable[[str, Budget | None], Language | None]
 
 
-def _numbered(pattern: str, make: Callable[..., Language]) -> Callable[[str, Budget | None], Language | None]:
-    """A reader for names whose numbers are the arguments of a function."""
+def _named(pattern: str, make: Callable[..., Language]) -> Callable[[str, Budget | None], Language | None]:
+    """A reader for names whose words and numbers are the arguments of a function, the budget last."""
     compiled = re.compile(pattern)
 
     def read(name: str, budget: Budget | None) -> Language | None:
         match = compiled.fullmatch(name)
-        return make(*map(int, match.groups())) if match else None
+        return make(*match.groups(), budget) if match else None
 
     return read
 
 
-def _read_offset(name: str, budget: Budget | None) -> Language | None:
-    match = re.fullmatch(r"offset-counting-(\d{1,9})", name)
-    if not match:
-        return None
-    burst = int(match[1])
+def _numbered(pattern: str, make: Callable[..., Language]) -> Callable[[str, Budget | None], Language | None]:
+    """A reader for names whose numbers are the arguments of a function."""
+    return _named(pattern, lambda *arguments: make(*map(int, arguments[:-1])))
+
+
+def _offset_counting(number: str, budget: Budget | None) -> Language:
+    burst = int(number)
     return RegularLanguage(
         name=f"offset-counting-{burst}",
         automaton=automata.offset_counting(burst, budget),
@@ -286,11 +288,8 @@ def _read_offset(name: str, budget: Budget | None) -> Language | None:
     )
 
 
-def _read_last_but(name: str, budget: Budget | None) -> Language | None:
-    match = re.fullmatch(r"last-but-(\d{1,9})", name)
-    if not match:
-        return None
-    n = int(match[1])
+def _last_but(number: str, budget: Budget | None) -> Language:
+    n = int(number)
     return RegularLanguage(
         name=f"last-but-{n}",
         automaton=automata.last_but(n, budget),
@@ -298,26 +297,20 @@ def _read_last_but(name: str, budget: Budget | None) -> Language | None:
     )
 
 
-def _read_contains(name: str, budget: Budget | None) -> Language | None:
-    match = re.fullmatch(r"contains-([a-z]{1,200})", name)
-    if not match:
-        return None
+def _contains(word: str, budget: Budget | None) -> Language:
     return RegularLanguage(
-        name=name,
-        automaton=automata.contains(match[1]),
-        convention=f"words over {_letters(match[1])} that contain {match[1]} as a factor",
+        name=f"contains-{word}",
+        automaton=automata.contains(word),
+        convention=f"words over {_letters(word)} that contain {word} as a factor",
     )
 
 
-def _read_subsequence(name: str, budget: Budget | None) -> Language | None:
-    match = re.fullmatch(r"subsequence-([a-z]{1,200})", name)
-    if not match:
-        return None
+def _subsequence(word: str, budget: Budget | None) -> Language:
     return RegularLanguage(
-        name=name,
-        automaton=automata.has_subsequence(match[1]),
+        name=f"subsequence-{word}",
+        automaton=automata.has_subsequence(word),
         convention=(
-            f"words over {_letters(match[1])} that contain the letters of {match[1]} in this order, "
+            f"words over {_letters(word)} that contain the letters of {word} in this order, "
             "with anything between"
         ),
     )
@@ -373,25 +366,25 @@ PATTERNS = (
         form="offset-counting-N",
         meaning="signals whose bursts have length N",
         example="offset-counting-10",
-        read=_read_offset,
+        read=_named(r"offset-counting-(\d{1,9})", _offset_counting),
     ),
     NamePattern(
         form="last-but-N",
         meaning="words with an a N places before the last letter",
         example="last-but-8",
-        read=_read_last_but,
+        read=_named(r"last-but-(\d{1,9})", _last_but),
     ),
     NamePattern(
         form="contains-WORD",
         meaning="words that contain WORD as a factor",
         example="contains-abaab",
-        read=_read_contains,
+        read=_named(r"contains-([a-z]{1,200})", _contains),
     ),
     NamePattern(
         form="subsequence-WORD",
         meaning="words that contain WORD as a scattered subword",
         example="subsequence-abc",
-        read=_read_subsequence,
+        read=_named(r"subsequence-([a-z]{1,200})", _subsequence),
     ),
     NamePattern(
         form="Zn, Sn, An, Dn, Q8, Tn, U1, U2, C(m,n), products with x, :generators",

@@ -20,92 +20,77 @@ _SUITE = Reference("Bhattamishra2020")
 _CHOMSKY = Reference("Deletang2023")
 _FLARE = Reference("Butoi2025")
 
+_tomita_row = partial(regular_row, source=_TOMITA, suites=(TOMITA, BHATTAMISHRA))
+_suite_row = partial(regular_row, source=_SUITE, suites=(BHATTAMISHRA,))
+_flare_row = partial(regular_row, source=_FLARE, suites=(FLARE,))
+_classic_row = partial(regular_row, suites=(STAR_FREE,))
+
 TOMITA_ROWS = (
-    regular_row(
+    _tomita_row(
         "tomita-1",
         automata.tomita_1,
         convention="1*: words over 0 and 1 without a 0",
-        source=_TOMITA,
         breaks="memories that forget one 0 after many 1s",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-2",
         automata.tomita_2,
         convention="(10)*: words over 0 and 1 made of copies of 10",
-        source=_TOMITA,
         breaks="the belief that a star of a two-letter word needs counting modulo 2: it is star-free",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-3",
         automata.tomita_3,
         convention=(
             "words over 0 and 1 in which no maximal run of 1s of odd length is directly followed by a "
             "maximal run of 0s of odd length"
         ),
-        source=_TOMITA,
         breaks="labels that call 0 after an odd run of 1s illegal, although a second 0 revives the prefix",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-4",
         automata.tomita_4,
         convention="words over 0 and 1 without the factor 000",
-        source=_TOMITA,
         breaks="a window that is one letter too short",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-5",
         automata.tomita_5,
         convention="words over 0 and 1 with an even number of 0s and an even number of 1s",
-        source=_TOMITA,
         breaks="models with one sign bit only: the group is Z2xZ2, two independent parities",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-6",
         automata.tomita_6,
         convention="words over 0 and 1 in which the number of 0s minus the number of 1s is divisible by 3",
-        source=_TOMITA,
         breaks="real diagonal gates in [-1,1], which count modulo 2 but not modulo 3",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
-    regular_row(
+    _tomita_row(
         "tomita-7",
         automata.tomita_7,
         convention="0*1*0*1*: words over 0 and 1 with at most four alternating blocks, 0s first",
-        source=_TOMITA,
         breaks="memories that lose the number of blocks seen when a block is long",
-        suites=(TOMITA, BHATTAMISHRA),
     ),
 )
 
 SUITE_ROWS = (
-    regular_row(
+    _suite_row(
         "aabbccddee",
         partial(automata.blocks_in_order, "abcde"),
         convention="aa*bb*cc*dd*ee*: one or more of each of a, b, c, d, e, in this order",
-        source=_SUITE,
         breaks="a forgetful memory of which block comes next",
-        suites=(BHATTAMISHRA,),
     ),
-    regular_row(
+    _suite_row(
         "ab-star-d-bc-star",
         automata.one_d,
         convention="{a,b}*d{b,c}*: words over a, b, c, d with one d, no c before it and no a after it",
-        source=_SUITE,
         breaks="data whose longer test words are not longer: the published second bin overlaps the first",
-        suites=(BHATTAMISHRA,),
     ),
-    regular_row(
+    _suite_row(
         "012-star-02-star",
         automata.last_nonzero_tail,
         convention="{0,1,2}*02*: words over 0, 1, 2 whose last letter other than 2 exists and is 0",
-        source=_SUITE,
         breaks="labels that allow the end only after a 2, although a word may end in 0",
-        suites=(BHATTAMISHRA,),
     ),
     regular_row(
         "parity",
@@ -115,29 +100,23 @@ SUITE_ROWS = (
         breaks="diagonal linear models whose gates are not negative, at every depth, at finite precision",
         suites=(BHATTAMISHRA, GRAZZI, DELETANG),
     ),
-    regular_row(
+    _suite_row(
         "aa-star",
         partial(automata.star_of, "aa"),
         convention="(aa)*: words over the one letter a of even length",
-        source=_SUITE,
         breaks="input-dependent gates with only one input: position alone has to be counted modulo 2",
-        suites=(BHATTAMISHRA,),
     ),
-    regular_row(
+    _suite_row(
         "aaaa-star",
         partial(automata.star_of, "aaaa"),
         convention="(aaaa)*: words over the one letter a whose length is divisible by 4",
-        source=_SUITE,
         breaks="one layer of signs: counting modulo 4 needs two, or a gate of order 4",
-        suites=(BHATTAMISHRA,),
     ),
-    regular_row(
+    _suite_row(
         "abab-star",
         partial(automata.star_of, "abab"),
         convention="(abab)*: words over a and b made of copies of abab",
-        source=_SUITE,
         breaks="guessing star-freeness from the looks: (ab)* is star-free, (abab)* is not",
-        suites=(BHATTAMISHRA,),
     ),
 )
 
@@ -154,13 +133,11 @@ TASK_ROWS = (
         suites=("sarrof-2024", "dankowiakowski-2025", STAR_FREE),
         family="flip-flop",
     ),
-    regular_row(
+    _flare_row(
         "odd-parity",
         partial(automata.parity, odd=True),
         convention="words over 0 and 1 with an odd number of 1s; the empty word is not in it",
-        source=_FLARE,
         breaks="comparisons across papers: some call this language parity, others its complement",
-        suites=(FLARE,),
     ),
     regular_row(
         "even-pairs",
@@ -184,13 +161,11 @@ TASK_ROWS = (
         breaks="signs and powers of two: the group is Z5",
         suites=(DELETANG, "slice-2025"),
     ),
-    regular_row(
+    _flare_row(
         "cycle-navigation-announced",
         partial(automata.cycle_navigation, announced=True),
         convention="walks on a circle of 5 places over <, =, > followed by the digit of the place reached",
-        source=_FLARE,
         breaks="recognisers that look at the form only: any of the five digits is well formed",
-        suites=(FLARE,),
     ),
     regular_row(
         "modular-arithmetic",
@@ -203,16 +178,14 @@ TASK_ROWS = (
         breaks="one running value: a sum and an unfinished term have to be kept side by side",
         suites=(DELETANG, GRAZZI, "slice-2025"),
     ),
-    regular_row(
+    _flare_row(
         "modular-arithmetic-simple",
         automata.modular_arithmetic_simple,
         convention=(
             "expressions of digits 0…4 and operators + - * in turn, evaluated modulo 5 from left to right "
             "without precedence, followed by = and the digit of their value"
         ),
-        source=_FLARE,
         breaks="commuting gates: adding and multiplying modulo 5 generate the non-Abelian group F20",
-        suites=(FLARE,),
     ),
     regular_row(
         "repeat-01",
@@ -240,77 +213,68 @@ FIBONACCI = "abaababaabaababaababaa"
 """The first 22 letters of the Fibonacci word, which overlaps itself as much as a word can."""
 
 CLASSIC_ROWS = (
-    regular_row(
+    _classic_row(
         "ab-star",
         partial(automata.star_of, "ab"),
         convention="(ab)*: words over a and b made of copies of ab",
         source=Reference("Sarrof2024"),
         breaks="layers that show the next one only their new state: they cannot tell ab from aabb",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "aab-star",
         partial(automata.star_of, "aab"),
         convention="(aab)*: words over a and b made of copies of aab",
         source=_COUNTER_FREE,
         breaks="the belief that a cycle of three states needs counting modulo 3",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "aabb-star",
         partial(automata.star_of, "aabb"),
         convention="(aabb)*: words over a and b made of copies of aabb",
         source=_COUNTER_FREE,
         breaks="the belief that a cycle of four states needs counting modulo 4",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "contains-abaab",
         partial(automata.contains, "abaab"),
         convention="words over a and b that contain abaab as a factor",
         source=_OURS,
         breaks="pattern matchers without failure links: abaab overlaps itself",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "contains-fibonacci-22",
         partial(automata.contains, FIBONACCI),
         convention=f"words over a and b that contain {FIBONACCI} (22 letters) as a factor",
         source=_OURS,
         breaks="matchers that start afresh after a mismatch: much of what was read still counts",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "subsequence-abcdefgh",
         partial(automata.has_subsequence, "abcdefgh"),
         convention="words over a…h that contain a, b, …, h in this order, with anything between",
         source=Reference("Simon1975"),
         breaks="searches over images of the state set: a partially ordered automaton needs none",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "last-letter",
         partial(automata.last_letter, "ab", "a"),
         convention="{a,b}*a: words over a and b that end with a",
         source=Reference("PerlesRabinShamir1963"),
         breaks="recurrences that cannot forget: only the last letter counts",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "set-reset",
         automata.set_reset,
         convention="words over 0, 1 (write) and h (hold) whose last letter other than h exists and is 1",
         source=Reference("Sarrof2024"),
         breaks="memories that leak: one bit, held for any number of steps",
-        suites=(STAR_FREE,),
     ),
-    regular_row(
+    _classic_row(
         "last-but-8",
         partial(automata.last_but, 8),
         convention="words over a and b with an a 8 places before the last letter",
         source=Reference("PerlesRabinShamir1963"),
         breaks="one-hot states: 512 of them, where a window of 9 letters is enough",
-        suites=(STAR_FREE,),
     ),
     regular_row(
         "offset-counting-10",

@@ -27,12 +27,19 @@ from nerode.core import (
     parse_json,
     plural,
     read_text,
+    started,
     write_atomically,
 )
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.att import SymbolTable, dfa_from_att, dfa_to_att, table_from_text, table_to_text
-from nerode.languages.formats.dot import dfa_from_dot, dfa_to_dot
-from nerode.languages.formats.jff import dfa_from_jff, dfa_to_jff, jff_state_names
+from nerode.languages.formats.att import (
+    SymbolTable,
+    dfa_to_att,
+    outline_from_att,
+    table_from_text,
+    table_to_text,
+)
+from nerode.languages.formats.dot import dfa_to_dot, outline_from_dot
+from nerode.languages.formats.jff import dfa_to_jff, outline_from_jff
 from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
 from nerode.languages.language import RegularLanguage
 
@@ -45,21 +52,17 @@ _KEYS = ("format", "version", "alphabet", "start", "accepting", "transitions")
 _MAX_DIGITS = 18
 
 
-def dfa_from_json(
-    text: str, *, path: Path, alphabet: Iterable[str] | None = None, budget: Budget | None = None
-) -> Dfa:
+def outline_from_json(text: str, *, path: Path, budget: Budget) -> Outline:
     """Returns the automaton of a JSON text.
 
     Args:
         text: the content of the file.
         path: the file, for messages.
-        alphabet: the symbols in order, instead of those of the file.
-        budget: limits on the automaton.
+        budget: not needed: a table has as many entries as its text.
 
     Raises:
         FormatError: if the text is not JSON (with the line) or a value is not what it must be (with its
             place, e.g. transitions[3][1]).
-        BudgetExceeded: if the automaton is too large.
     """
     document = _document(text, path)
     symbols = _symbols(document["alphabet"], path)
@@ -69,7 +72,7 @@ def dfa_from_json(
         _state(state, len(rows), f"accepting[{i}]", path)
     if len(set(accepting)) < len(accepting):
         raise FormatError("accepting has a state twice", path=path)
-    outline = Outline(
+    return Outline(
         path=path,
         num_states=len(rows),
         moves=[Move(q, symbols[i], target) for q, row in enumerate(rows) for i, target in enumerate(row)],
@@ -77,7 +80,6 @@ def dfa_from_json(
         accepting=accepting,
         symbols=symbols,
     )
-    return outline_to_dfa(outline, alphabet=alphabet, budget=budget)
 
 
 def dfa_to_json(dfa: Dfa) -> str:
@@ -181,18 +183,16 @@ class Format:
     Attributes:
         title: its name in words.
         suffixes: how the names of its files end.
-        read: makes the automaton from a text, given `path`, `alphabet` and `budget`.
+        read: makes the outline of the automaton from a text, given `path` and `budget`.
         write: makes the text from an automaton.
         has_symbol_table: whether a symbol table lies beside the file; `read` then also takes `table`.
-        state_names: the names of the states of a text; None if the format has none.
     """
 
     title: str
     suffixes: tuple[str, ...]
-    read: Callable[..., Dfa]
+    read: Callable[..., Outline]
     write: Callable[[Dfa], str]
     has_symbol_table: bool = False
-    state_names: Callable[..., tuple[str, ...]] | None = None
 
 
 FORMATS: Registry[Format] = Registry("automaton format")
@@ -201,23 +201,18 @@ FORMATS.add(
     Format(
         title="AT&T / OpenFst text",
         suffixes=(".att", ".fst.txt"),
-        read=dfa_from_att,
+        read=outline_from_att,
         write=dfa_to_att,
         has_symbol_table=True,
     ),
 )
-FORMATS.add("dot", Format(title="DOT graph", suffixes=(".dot", ".gv"), read=dfa_from_dot, write=dfa_to_dot))
 FORMATS.add(
-    "jff",
-    Format(
-        title="JFLAP",
-        suffixes=(".jff",),
-        read=dfa_from_jff,
-        write=dfa_to_jff,
-        state_names=jff_state_names,
-    ),
+    "dot", Format(title="DOT graph", suffixes=(".dot", ".gv"), read=outline_from_dot, write=dfa_to_dot)
 )
-FORMATS.add("json", Format(title="nerode JSON", suffixes=(".json",), read=dfa_from_json, write=dfa_to_json))
+FORMATS.add("jff", Format(title="JFLAP", suffixes=(".jff",), read=outline_from_jff, write=dfa_to_jff))
+FORMATS.add(
+    "json", Format(title="nerode JSON", suffixes=(".json",), read=outline_from_json, write=dfa_to_json)
+)
 
 
 def format_of(path: Path | str) -> tuple[Format, str]:
@@ -258,16 +253,19 @@ def read_automaton(
         FormatError: with the line, if the file cannot be read as what its name says.
         BudgetExceeded: if the automaton is too large.
     """
-    path = Path(path)
+    budget = started(budget)
+    return outline_to_dfa(_read_outline(Path(path), symbols, budget), alphabet=alphabet, budget=budget)
+
+
+def _read_outline(path: Path, symbols: Path | str | None, budget: Budget) -> Outline:
     row, stem = format_of(path)
-    letters = None if alphabet is None else tuple(alphabet)
     if row.has_symbol_table:
         text = read_text(path)
         table = _symbol_table(path.with_name(stem + SYMBOLS_SUFFIX), symbols)
-        return row.read(text, path=path, table=table, alphabet=letters, budget=budget)
+        return row.read(text, path=path, table=table, budget=budget)
     if symbols is not None:
         raise InputError(f"{path} has no symbol table; leave out {symbols} or give an .att file")
-    return row.read(read_text(path), path=path, alphabet=letters, budget=budget)
+    return row.read(read_text(path), path=path, budget=budget)
 
 
 def automaton_files(path: Path | str) -> tuple[Path, ...]:
@@ -307,18 +305,13 @@ def read_language(
 
     Args and errors are those of `read_automaton`.
     """
-    automaton = read_automaton(path, alphabet=alphabet, budget=budget)
-    row, stem = format_of(path)
-    name = Path(path).name
-    named = (
-        ()
-        if row.state_names is None
-        else row.state_names(read_text(Path(path)), path=Path(path), budget=budget)
-    )
+    budget = started(budget)
+    outline = _read_outline(Path(path), None, budget)
+    name, (_, stem) = Path(path).name, format_of(path)
     return RegularLanguage(
         name=stem or name,
-        state_names=named,
-        automaton=automaton,
+        state_names=outline.state_names,
+        automaton=outline_to_dfa(outline, alphabet=alphabet, budget=budget),
         convention=f"words accepted by the automaton in {name}",
     )
 

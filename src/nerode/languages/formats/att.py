@@ -19,15 +19,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nerode.core import Budget, FormatError, charge, excerpt, started
+from nerode.core import Budget, FormatError, charge, excerpt
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, symbol_fault, writable_symbols
+from nerode.languages.formats.moves import Move, Outline, symbol_fault, writable_symbols
 
 _WEIGHTED = "Remove the weights first, e.g. with fstmap --map_type=rmweight"
 
@@ -37,28 +37,18 @@ class _Line(NamedTuple):
     fields: list[str]
 
 
-def dfa_from_att(
-    text: str,
-    *,
-    path: Path,
-    table: SymbolTable | None = None,
-    alphabet: Iterable[str] | None = None,
-    budget: Budget | None = None,
-) -> Dfa:
-    """Returns the complete deterministic automaton of an AT&T text.
+def outline_from_att(text: str, *, path: Path, budget: Budget, table: SymbolTable | None = None) -> Outline:
+    """Returns the automaton of an AT&T text as it stands there.
 
     Args:
         text: the content of the file.
         path: the file, for messages.
+        budget: limits on the states.
         table: its symbol table.
-        alphabet: the symbols in order, instead of those of the table or the file.
-        budget: limits on the automaton.
 
     Raises:
         FormatError: with the line, if the text is no unweighted acceptor.
-        BudgetExceeded: if the automaton is too large.
     """
-    budget = started(budget)
     lines = _lines(text, path)
     arcs = [line for line in lines if len(line.fields) > 2]
     weight_of = _weight_columns(arcs, path)
@@ -70,7 +60,7 @@ def dfa_from_att(
         if _is_there(line, weight_of[len(line.fields)], path):
             moves.append(Move(numbers[source], symbol_of[label], numbers[target], line.number))
     letters = {symbol for symbol in symbol_of.values() if symbol is not None}
-    outline = Outline(
+    return Outline(
         path=path,
         num_states=len(set(numbers.values())),
         moves=moves,
@@ -78,7 +68,6 @@ def dfa_from_att(
         accepting=_accepting(lines, numbers, path),
         symbols=sorted(letters) if table is None else table.symbols,
     )
-    return outline_to_dfa(outline, alphabet=alphabet, budget=budget)
 
 
 def dfa_to_att(dfa: Dfa) -> str:

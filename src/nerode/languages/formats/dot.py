@@ -20,14 +20,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from nerode.core import MARK, Budget, FormatError, excerpt, started
+from nerode.core import MARK, Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
+from nerode.languages.formats.moves import Move, Outline, writable_symbols
 
 _TOKEN = re.compile(
     r"""
@@ -173,18 +173,11 @@ class _Scope:
     edge: Attributes
 
 
-def graph_from_text(text: str, *, path: Path, budget: Budget | None = None) -> Graph:
-    """Returns the directed graph in a DOT text; subgraphs are read as part of the whole.
-
-    Raises:
-        FormatError: with line and column, where the text leaves the language.
-        BudgetExceeded: if there are more nodes than the budget has states.
-    """
-    return _Parser(text, path, started(budget)).parse()
-
-
 class _Parser:
-    """Reads one statement after the other; open braces are a list, not a recursion."""
+    """Reads one statement after the other; open braces are a list, not a recursion.
+
+    Subgraphs are read as part of the whole. Errors have line and column.
+    """
 
     def __init__(self, text: str, path: Path, budget: Budget) -> None:
         self._path = path
@@ -347,23 +340,18 @@ _SUBSTITUTIONS = frozenset({r"\E", r"\G", r"\H", r"\L", r"\N", r"\T"})
 _INVISIBLE = frozenset({"none", "point", "plain", "plaintext"})
 
 
-def dfa_from_dot(
-    text: str, *, path: Path, alphabet: Iterable[str] | None = None, budget: Budget | None = None
-) -> Dfa:
-    """Returns the complete deterministic automaton of a DOT text.
+def outline_from_dot(text: str, *, path: Path, budget: Budget) -> Outline:
+    """Returns the automaton of a DOT text as it stands there.
 
     Args:
         text: the content of the file.
         path: the file, for messages.
-        alphabet: the symbols in order, instead of those of the file.
-        budget: limits on the automaton.
+        budget: limits on the states.
 
     Raises:
         FormatError: with the line, if the text is no DOT graph or the graph no automaton.
-        BudgetExceeded: if the automaton is too large.
     """
-    budget = started(budget)
-    graph = graph_from_text(text, path=path, budget=budget)
+    graph = _Parser(text, path, budget).parse()
     edges = [edge for edge in graph.edges if "invis" not in _text(edge.attributes, "style")]
     entries = _entries(graph, edges)
     states = {name: i for i, name in enumerate(name for name in graph.nodes if name not in entries)}
@@ -397,7 +385,7 @@ def dfa_from_dot(
             hint='Mark accepting states with shape=doublecircle; alphabet="a,b" in the graph says that the '
             "empty language is meant",
         )
-    outline = Outline(
+    return Outline(
         path=path,
         num_states=len(states),
         moves=moves,
@@ -405,7 +393,6 @@ def dfa_from_dot(
         accepting=accepting,
         symbols=None if declared is None else _declared_symbols(declared, path),
     )
-    return outline_to_dfa(outline, alphabet=alphabet, budget=budget)
 
 
 def dfa_to_dot(dfa: Dfa) -> str:

@@ -10,35 +10,29 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core import MARK, Budget, FormatError, excerpt, started
+from nerode.core import MARK, Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, outline_to_dfa, writable_symbols
+from nerode.languages.formats.moves import Move, Outline, writable_symbols
 
 ALPHABET_NOTE = "alphabet:"
 """How the text of the note begins that gives the letters in order."""
 
 
-def dfa_from_jff(
-    text: str, *, path: Path, alphabet: Iterable[str] | None = None, budget: Budget | None = None
-) -> Dfa:
-    """Returns the complete deterministic automaton of a JFLAP text.
+def outline_from_jff(text: str, *, path: Path, budget: Budget) -> Outline:
+    """Returns the automaton of a JFLAP text as it stands there.
 
     Args:
         text: the content of the file.
         path: the file, for messages.
-        alphabet: the symbols in order, instead of those of the file.
-        budget: limits on the automaton.
+        budget: limits on the states.
 
     Raises:
         FormatError: with the line, if the text is no finite automaton of JFLAP.
-        BudgetExceeded: if the automaton is too large.
     """
-    budget = started(budget)
     reader = JffReader(path, budget)
     try:
         reader.parser.Parse(text, True)
@@ -53,28 +47,16 @@ def dfa_from_jff(
             if end not in numbers:
                 raise FormatError(f"there is no state with the id {excerpt(end)}", path=path, line=line)
         moves.append(Move(numbers[source], symbol or None, numbers[target], line))
-    outline = Outline(
+    reads = {(move.source, move.symbol) for move in moves if move.symbol is not None}
+    return Outline(
         path=path,
         num_states=len(numbers),
         moves=moves,
         starts=[numbers[name] for name in reader.starts],
         accepting=[numbers[name] for name in reader.accepting],
         symbols=_noted_alphabet(reader),
+        state_names=tuple(reader.names.values()) if len(reads) == len(moves) else (),
     )
-    return outline_to_dfa(outline, alphabet=alphabet, budget=budget)
-
-
-def jff_state_names(text: str, *, path: Path, budget: Budget | None = None) -> tuple[str, ...]:
-    """Returns the names of the states in the order of the file; none if the automaton has choices.
-
-    The states of a nondeterministic file are not those of the automaton that is made of it.
-    """
-    reader = JffReader(path, budget or Budget())
-    reader.parser.Parse(text, True)
-    reads = [(source, symbol) for source, symbol, _, _ in reader.transitions]
-    if len(set(reads)) < len(reads) or any(not symbol for _, symbol in reads):
-        return ()
-    return tuple(reader.names.values())
 
 
 def dfa_to_jff(dfa: Dfa) -> str:

@@ -40,6 +40,8 @@ class Outline:
         accepting: its accepting states.
         symbols: its alphabet in order, None where the file has only the labels of its transitions; the
             alphabet is then these labels, sorted.
+        state_names: names of the states; none where the format has none, or where the automaton has choices,
+            as its states are then not those of the automaton that is made of it.
     """
 
     path: Path
@@ -48,6 +50,7 @@ class Outline:
     starts: Sequence[int]
     accepting: Iterable[int]
     symbols: Sequence[str] | None = None
+    state_names: tuple[str, ...] = ()
 
 
 def outline_to_dfa(

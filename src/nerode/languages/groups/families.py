@@ -321,12 +321,12 @@ class MonoidFamily:
 
     pattern: re.Pattern[str]
     canonical: Callable[..., str]
-    smallest: tuple[int, ...]
-    largest: tuple[int, ...]
+    smallest: tuple[int, ...] = ()
+    largest: tuple[int, ...] = ()
     order: Callable[..., int]
     note: Callable[..., str]
     build: Callable[..., FiniteMonoid]
-    is_group: bool
+    is_group: bool = True
 
 
 FAMILIES = (
@@ -338,7 +338,6 @@ FAMILIES = (
         order=lambda n: n,
         note="{0} is the integers modulo {1} under addition".format,
         build=cyclic_group,
-        is_group=True,
     ),
     MonoidFamily(
         pattern=re.compile(r"s(\d+)"),
@@ -348,7 +347,6 @@ FAMILIES = (
         order=math.factorial,
         note="{0} is all permutations of {1} points, the left factor applied first".format,
         build=symmetric_group,
-        is_group=True,
     ),
     MonoidFamily(
         pattern=re.compile(r"a(\d+)"),
@@ -358,7 +356,6 @@ FAMILIES = (
         order=lambda n: math.factorial(n) // 2,
         note="{0} is the even permutations of {1} points, the left factor applied first".format,
         build=alternating_group,
-        is_group=True,
     ),
     MonoidFamily(
         pattern=re.compile(r"d(\d+)"),
@@ -368,17 +365,13 @@ FAMILIES = (
         order=lambda n: 2 * n,
         note="{0} is the dihedral group of a {1}-gon, which has 2·{1} elements".format,
         build=dihedral_group,
-        is_group=True,
     ),
     MonoidFamily(
         pattern=re.compile(r"q8"),
         canonical=lambda: "Q8",
-        smallest=(),
-        largest=(),
         order=lambda: 8,
         note="{0} is the quaternion group, ±1, ±i, ±j, ±k".format,
         build=quaternion_group,
-        is_group=True,
     ),
     MonoidFamily(
         pattern=re.compile(r"t(\d+)"),
@@ -393,8 +386,6 @@ FAMILIES = (
     MonoidFamily(
         pattern=re.compile(r"u1"),
         canonical=lambda: "U1",
-        smallest=(),
-        largest=(),
         order=lambda: 2,
         note="{0} has an identity 1 and a zero 0".format,
         build=semilattice_monoid,
@@ -403,8 +394,6 @@ FAMILIES = (
     MonoidFamily(
         pattern=re.compile(r"u2|flip-flop-monoid"),
         canonical=lambda: "U2",
-        smallest=(),
-        largest=(),
         order=lambda: 3,
         note="{0} is the flip-flop monoid: hold, set to 1, reset to 0".format,
         build=flip_flop_monoid,

@@ -196,6 +196,8 @@ class NgramLanguage(Language):
     model: NextWordModel
     convention: str
     family: str = "n-gram"
+    kind = "n-gram"
+    regular = True
 
     def __post_init__(self) -> None:
         if self.model.num_given:
@@ -213,16 +215,6 @@ class NgramLanguage(Language):
     def parameters(self) -> Mapping[str, int]:  # type: ignore[override]
         """The order, and the number of contexts without start marks."""
         return {"n": self.model.order, "contexts": self.model.num_windows}
-
-    @property
-    def kind(self) -> str:
-        """Always "n-gram"."""
-        return "n-gram"
-
-    @property
-    def regular(self) -> bool:
-        """Always true."""
-        return True
 
     @functools.cached_property
     def graph(self) -> SupportGraph:

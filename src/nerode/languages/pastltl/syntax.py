@@ -15,6 +15,7 @@ from nerode.languages.notation import (
     FlatOperator,
     Grammar,
     InfixOperator,
+    Piece,
     PrefixOperator,
     Token,
     Tree,
@@ -22,11 +23,16 @@ from nerode.languages.notation import (
     distinct_subtrees,
     flatten,
     fold,
+    given_alphabet,
+    interleave,
+    outside,
     parse_tokens,
     read_bracketed,
     read_escape,
     subtrees,
+    without_letters,
     write_symbol,
+    write_tree,
 )
 
 
@@ -34,14 +40,12 @@ class Formula(Tree):
     """A node of a formula; every node is one of the classes below."""
 
     __slots__ = ()
+    noun = "formula"
 
     @property
     def children(self) -> tuple[Formula, ...]:
         """The operands, left to right."""
         return ()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({sum(1 for _ in subtrees(self))} subformulas)"
 
 
 class Temporal(Formula):
@@ -74,8 +78,8 @@ class Atom(Formula):
         return self.symbol
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Unary(Formula):
-    __slots__ = ()
     operand: Formula
 
     @property
@@ -84,8 +88,8 @@ class _Unary(Formula):
         return (self.operand,)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Binary(Formula):
-    __slots__ = ()
     left: Formula
     right: Formula
 
@@ -95,8 +99,8 @@ class _Binary(Formula):
         return (self.left, self.right)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Flat(Formula):
-    __slots__ = ()
     parts: tuple[Formula, ...]
 
     def __post_init__(self) -> None:
@@ -113,77 +117,64 @@ class _Flat(Formula):
         return self.parts
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Not(_Unary):
     """The operand does not hold."""
 
-    operand: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class And(_Flat):
     """All parts hold."""
 
-    parts: tuple[Formula, ...]
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Or(_Flat):
     """At least one part holds."""
 
-    parts: tuple[Formula, ...]
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Implies(_Binary):
     """The right operand holds or the left one does not."""
 
-    left: Formula
-    right: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Iff(_Binary):
     """Both operands hold or neither does."""
 
-    left: Formula
-    right: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Yesterday(_Unary, Temporal):
     """There is a position before, and the operand held there."""
 
-    operand: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WeakYesterday(_Unary, Temporal):
     """There is no position before, or the operand held there."""
 
-    operand: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Once(_Unary, Temporal):
     """The operand held here or at some position before."""
 
-    operand: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Historically(_Unary, Temporal):
     """The operand held here and at all positions before."""
 
-    operand: Formula
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Since(_Binary, Temporal):
     """The right operand held here or before, and the left one at every position after that."""
 
-    left: Formula
-    right: Formula
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,25 +246,7 @@ _ATOM = 7
 
 def to_text(formula: PastFormula | Formula) -> str:
     """Returns text that parses to this formula."""
-    pieces: list[str] = []
-    root = formula.formula if isinstance(formula, PastFormula) else formula
-    # What is still to be written, last first: text, or a formula and how tightly it must bind.
-    todo: list[str | tuple[Formula, int]] = [(root, 0)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            pieces.append(item)
-            continue
-        node, needed = item
-        if _binding(node) < needed:
-            todo += [")", (node, 0), "("]
-        elif type(node) in _PREFIX:
-            todo += [(node.children[0], _UNARY), _PREFIX[type(node)]]
-        elif node.children:
-            todo += _interleaved(node)
-        else:
-            pieces.append(_atom_text(node))
-    return "".join(pieces)
+    return write_tree(formula.formula if isinstance(formula, PastFormula) else formula, _binding, _spell)
 
 
 def _binding(node: Formula) -> int:
@@ -282,18 +255,18 @@ def _binding(node: Formula) -> int:
     return _UNARY if node.children else _ATOM
 
 
-def _interleaved(node: Formula) -> list[str | tuple[Formula, int]]:
-    """The operands and the operator between them, last first."""
+def _spell(node: Formula) -> list[Piece[Formula]]:
+    if type(node) in _PREFIX:
+        return [_PREFIX[type(node)], (node.children[0], _UNARY)]
+    if not node.children:
+        return [_atom_text(node)]
     operator, binding = _INFIX[type(node)]
     needed = [binding + 1] * len(node.children)
     if isinstance(node, Implies):
         needed[1] = binding
     elif isinstance(node, Iff | Since):
         needed[0] = binding
-    todo: list[str | tuple[Formula, int]] = []
-    for child, least in zip(reversed(node.children), reversed(needed), strict=True):
-        todo += [(child, least), operator]
-    return todo[:-1]
+    return interleave(operator, zip(node.children, needed, strict=True))
 
 
 def _atom_text(node: Formula) -> str:
@@ -341,31 +314,15 @@ def parse(text: str, alphabet: Alphabet | Iterable[str] | None = None) -> PastFo
     if alphabet is None:
         known = Alphabet.of(symbol for symbol, _ in atoms)
     else:
-        known = alphabet if isinstance(alphabet, Alphabet) else Alphabet(tuple(alphabet))
-        _check_atoms(atoms, known, text)
+        known = given_alphabet(alphabet)
+        letters = set(known)
+        for symbol, column in atoms:
+            if symbol not in letters:
+                raise outside(f"the letter {symbol!r}", known, text, column)
     formula = parse_tokens(tokens, _GRAMMAR, text)
     if not known.symbols:
-        raise PatternError(
-            "the alphabet is unknown, because the formula has no letters",
-            text=text,
-            column=1,
-            hint="give the alphabet, e.g. --alphabet ab",
-        )
+        raise without_letters("formula", text, 1)
     return PastFormula(formula=formula, alphabet=known)
-
-
-def _check_atoms(atoms: list[tuple[str, int]], alphabet: Alphabet, text: str) -> None:
-    if not alphabet.symbols:
-        raise InputError("the alphabet is empty; give at least one symbol")
-    known = set(alphabet)
-    for symbol, column in atoms:
-        if symbol not in known:
-            raise PatternError(
-                f"the letter {symbol!r} is outside the alphabet {{{alphabet.describe()}}}",
-                text=text,
-                column=column,
-                hint="use letters of the alphabet, or add this one to it",
-            )
 
 
 def _tokenise(text: str) -> list[Token]:

@@ -19,6 +19,7 @@ from nerode.languages.notation import (
     OPERAND,
     FlatOperator,
     Grammar,
+    Piece,
     PostfixOperator,
     PrefixOperator,
     Token,
@@ -26,11 +27,16 @@ from nerode.languages.notation import (
     check_symbol,
     flatten,
     fold,
+    given_alphabet,
+    interleave,
+    outside,
     parse_tokens,
     read_bracketed,
     read_escape,
     subtrees,
+    without_letters,
     write_symbol,
+    write_tree,
 )
 
 MAX_REPEAT = 10_000
@@ -41,14 +47,12 @@ class Expression(Tree):
     """A node of a regular expression; every node is one of the classes below."""
 
     __slots__ = ()
+    noun = "expression"
 
     @property
     def children(self) -> tuple[Expression, ...]:
         """The operands, left to right."""
         return ()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({sum(1 for _ in subtrees(self))} subexpressions)"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -209,34 +213,22 @@ _SEPARATOR: dict[type[Expression], str] = {Union: "|", Intersection: "&", Concat
 
 def to_text(regex: Regex) -> str:
     """Returns a pattern that parses to this expression over this alphabet."""
-    pieces: list[str] = []
-    # What is still to be written, last first: text, or an expression and how tightly it must bind.
-    todo: list[str | tuple[Expression, int]] = [(regex.expression, 0)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            pieces.append(item)
-            continue
-        node, needed = item
-        binding = _BINDING.get(type(node), _ATOM)
-        if binding < needed:
-            todo += [")", (node, 0), "("]
-        elif isinstance(node, Complement):
-            todo += [(node.operand, binding), "~"]
-        elif isinstance(node, Repeat):
-            todo += [_limits_text(node), (node.operand, binding)]
-        elif node.children:
-            todo += _interleaved(node, binding)
-        else:
-            pieces.append(_atom_text(node, regex.alphabet))
-    return "".join(pieces)
+    return write_tree(regex.expression, _binding, lambda node: _spell(node, regex.alphabet))
 
 
-def _interleaved(node: Expression, binding: int) -> list[str | tuple[Expression, int]]:
-    todo: list[str | tuple[Expression, int]] = []
-    for part in reversed(node.children):
-        todo += [(part, binding + 1), _SEPARATOR[type(node)]]
-    return todo[:-1]
+def _binding(node: Expression) -> int:
+    return _BINDING.get(type(node), _ATOM)
+
+
+def _spell(node: Expression, alphabet: Alphabet) -> list[Piece[Expression]]:
+    binding = _binding(node)
+    if isinstance(node, Complement):
+        return ["~", (node.operand, binding)]
+    if isinstance(node, Repeat):
+        return [(node.operand, binding), _limits_text(node)]
+    if node.children:
+        return interleave(_SEPARATOR[type(node)], [(part, binding + 1) for part in node.children])
+    return [_atom_text(node, alphabet)]
 
 
 def _limits_text(node: Repeat) -> str:
@@ -536,21 +528,14 @@ def parse(text: str, alphabet: Alphabet | Iterable[str] | None = None) -> Regex:
     if alphabet is None:
         known = Alphabet.of(_letters_of(tokens, text))
     else:
-        known = alphabet if isinstance(alphabet, Alphabet) else Alphabet(tuple(alphabet))
-        if not known.symbols:
-            raise InputError("the alphabet is empty; give at least one symbol")
+        known = given_alphabet(alphabet)
         _check_letters(tokens, known, text)
     operands = _Operands(known)
     resolved = ((kind, column, operands.of(value)) for kind, column, value in tokens)
     expression = parse_tokens(resolved, _GRAMMAR, text)
     if not known.symbols:
         column = next((t.column for t in tokens if t.kind == OPERAND), 1)
-        raise PatternError(
-            "the alphabet is unknown, because the pattern has no letters",
-            text=text,
-            column=column,
-            hint="give the alphabet, e.g. --alphabet ab",
-        )
+        raise without_letters("pattern", text, column)
     return Regex(expression=expression, alphabet=known)
 
 
@@ -588,12 +573,7 @@ def _check_letters(tokens: list[Token], alphabet: Alphabet, text: str) -> None:
                 missing = not any(symbol in item for symbol in alphabet)
                 what = f"every letter of the range {item.first}-{item.last}"
             if missing:
-                raise PatternError(
-                    f"{what} is outside the alphabet {{{alphabet.describe()}}}",
-                    text=text,
-                    column=column,
-                    hint="use letters of the alphabet, or add this one to it",
-                )
+                raise outside(what, alphabet, text, column)
 
 
 class _Operands:

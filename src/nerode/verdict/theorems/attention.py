@@ -26,126 +26,100 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
 )
-from nerode.verdict.records import Provenance, Sense, Size, Status
-from nerode.verdict.theorems.base import HARD, LOG_BITS, SOFT, TAME, Theorem, theorem
+from nerode.verdict.records import Provenance, Size
+from nerode.verdict.theorems.base import EXACT, FINITE, HARD, IEEE, LOG_BITS, SOFT, TAME, no, yes
 from nerode.verdict.theorems.groups import parity_like
 
-_EXACT = frozenset({Sense.EXACT})
-_HARD_SENSES = frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE})
+_HARD_SENSES = EXACT | FINITE | IEEE
 _FREE_POSITIONS = "position encodings are free to choose, not only those of the architecture"
 _PERIODIC = "position encodings with finitely many values (periodic)"
 _DIVISION = "a map between layers divides by the mean of the mark: tame, but no ReLU network"
 _KROHN_RHODES = "Krohn-Rhodes: cyclic groups of prime order and registers"
 
-theorem(
-    Theorem(
+ROWS = (
+    yes(
         name="hard-attention-star-free",
         statement="Masked unique hard attention without positions recognises the star-free languages.",
         language=star_free,
         architecture=hard_right,
         senses=_HARD_SENSES,
-        conclusion=Status.YES,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.SECONDARY,
         model=HARD,
         assumptions=("strict future masking, ties to the right",),
         reason=lambda f: "as unique hard attention: star-free, a head finds the last relevant letter",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hard-attention-only-star-free",
         statement="Masked unique hard attention without positions recognises only star-free languages.",
         language=regular & ~star_free,
         architecture=(hard_right | hard_left) & ~with_positions,
         senses=_HARD_SENSES,
-        conclusion=Status.NO,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.SECONDARY,
         model=HARD,
         reason=lambda f: "as unique hard attention without positions: star-free languages only",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="hard-attention-left",
         statement="With ties to the left hard attention expresses the logic of 'once', which contains the "
         "R-trivial languages.",
         language=r_trivial,
         architecture=hard_left,
         senses=_HARD_SENSES,
-        conclusion=Status.YES,
         reference=Reference("Jerad2025"),
         provenance=Provenance.RECALLED,
         model=HARD,
         reason=lambda f: "as leftmost hard attention: the first letters of each kind, in order",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="hard-attention-positions",
         statement="With periodic position encodings masked hard attention recognises exactly the regular "
         "languages in AC0.",
         language=quasi_aperiodic,
         architecture=hard_right & periodic_positions,
         senses=_HARD_SENSES,
-        conclusion=Status.YES,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.RECALLED,
         model=HARD,
         assumptions=(_PERIODIC,),
         reason=lambda f: "as unique hard attention: star-free once positions modulo m are known",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hard-attention-positions-only-ac0",
         statement="With periodic position encodings masked hard attention recognises no regular language "
         "outside AC0.",
         language=regular & ~quasi_aperiodic,
         architecture=hard_right & periodic_positions,
         senses=_HARD_SENSES,
-        conclusion=Status.NO,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.RECALLED,
         model=HARD,
         assumptions=(_PERIODIC,),
         reason=lambda f: "as unique hard attention with periodic positions: regular languages in AC0 only",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="softmax-simulates-hard",
         statement="Softmax attention with positions or temperatures that grow with the length simulates "
         "unique hard attention, so it does the regular languages in AC0.",
         language=quasi_aperiodic,
         architecture=softmax & with_positions,
-        senses=_EXACT,
-        conclusion=Status.YES,
+        senses=EXACT,
         reference=Reference("YangStrobl2026"),
         provenance=Provenance.SECONDARY,
         model=SOFT,
         conditional_on=_FREE_POSITIONS,
         reason=lambda f: "softmax with unbounded positions finds the last relevant letter",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="softmax-parity",
         statement="Four layers of causal softmax attention with positions that do not depend on the length "
         "compute PARITY.",
         language=parity_like,
         architecture=softmax & with_positions,
-        senses=_EXACT,
-        conclusion=Status.YES,
+        senses=EXACT,
         reference=Reference("Kozachinskiy2026"),
         provenance=Provenance.SECONDARY,
         model=SOFT,
@@ -153,120 +127,84 @@ theorem(
         assumptions=("polynomially bounded position encodings; no layer norm; earlier: [ChiangCholak2022]",),
         reason=lambda f: "softmax with positions counts the ones and looks up the parity of the count",
         size=lambda f, a: Size(layers=4),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-exact-counters",
         statement="Over the reals the mark tells the position, and heads whose scores fall with the square "
         "of a difference of counts tell counts modulo m: every regular language with solvable groups.",
         language=solvable,
         architecture=averaging_heads,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         assumptions=(_DIVISION, _KROHN_RHODES),
         reason=lambda f: "solvable groups: counts modulo m and latest writes, found among earlier positions",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-exact-brackets",
         statement="Over the reals the mark tells the position and counts tell the depth, so a head finds the "
         "matching bracket: Dyck languages.",
         language=bracket_stack,
         architecture=averaging_heads,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         assumptions=(_DIVISION,),
         reason=lambda f: "the latest open bracket of the same depth is the matching one",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-free-positions",
         statement="With position vectors of free choice beside its own, softmax attention over the reals "
         "does every regular language with solvable groups, and Dyck languages.",
         language=solvable | bracket_stack,
         architecture=softmax & with_positions,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         conditional_on=_FREE_POSITIONS,
         assumptions=("products between layers", _KROHN_RHODES),
         reason=lambda f: "counts, latest writes and matching brackets, found among earlier positions",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="attention-once",
         statement="Softmax attention expresses 'once', hence the languages of partially ordered automata, up "
         "to the current letter.",
         language=r_trivial | in_class("letter-constant"),
         architecture=softmax,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("LiCotterell2025"),
         provenance=Provenance.SECONDARY,
         model=SOFT,
         assumptions=("that an average is above 0 is seen at every length",),
         reason=lambda f: "which letters have occurred, level by level, and the current one",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="attention-counts",
         statement="Softmax attention without rounding inside the average expresses C-RASP, which compares "
         "counts of earlier positions, as far as the letter before need not be known.",
         language=counts_decide,
         architecture=averaging_heads | (softmax & ~penalised),
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("YangChiang2024"),
         provenance=Provenance.RECALLED,
         model=SOFT,
         assumptions=("averages are not rounded; everything else may be",),
         reason=lambda f: "averages are counts divided by the length; their signs are compared",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="sloped-counts",
         statement="Softmax attention with free slopes does the languages of counter machines: one head "
         "counts, another one sees the letter before.",
         language=counter_machine,
         architecture=sloped_heads,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE,
         model=SOFT,
         assumptions=("averages are not rounded; everything else may be",),
         reason=lambda f: "averages are counts divided by the length; a steep head sees the letter before",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="bounded-dyck-attention",
         statement="Self-attention with the positions i/n does bounded Dyck(K, m) with O(log K) dimensions.",
         language=of_family({"bounded-dyck"}, "a bounded Dyck language"),
         architecture=softmax & with_positions,
-        senses=_EXACT,
-        conclusion=Status.YES,
+        senses=EXACT,
         reference=Reference("Yao2021"),
         provenance=Provenance.SECONDARY,
         model=LOG_BITS,
@@ -274,5 +212,5 @@ theorem(
         assumptions=("partly hard attention, O(log n) bits",),
         reason=lambda f: "matching bracket by depth",
         size=lambda f, a: Size(note="O(log K) dimensions"),
-    )
+    ),
 )

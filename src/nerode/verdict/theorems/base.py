@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.core import Reference, Registry
+from nerode.core import Reference
 from nerode.verdict.architectures import ARCHITECTURES, Architecture
 from nerode.verdict.classes import ArchitectureClass, ClassCondition
 from nerode.verdict.facts import Facts, LanguageCondition
 from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
 
-ALL_TASKS = frozenset(VerdictTask)
+EXACT = frozenset({Sense.EXACT})
+FINITE = frozenset({Sense.FINITE_PRECISION})
+IEEE = frozenset({Sense.IEEE})
+ROBUST = frozenset({Sense.ROBUST})
+"""Senses of a row; several are joined by |."""
+
 ANYTHING = ClassCondition("any architecture", lambda c: True)
 ANY_LANGUAGE = LanguageCondition("any language", lambda f: True)
 
@@ -48,6 +54,8 @@ QUOTIENT = "a linear layer of the record has no quotient of two states; in exact
 RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"
 TC0 = "TC0 ≠ NC1"
 """Conditions on which answers may hang."""
+
+HERE = Reference("NerodeTheory")
 
 
 def hybrid_of(layers: ClassCondition) -> ClassCondition:
@@ -91,7 +99,8 @@ class Theorem:
         senses: the arithmetic in which it holds.
         tasks: prediction, recognition or both.
         conclusion: yes or no.
-        reference: where it comes from; a place inside the work only where that was read.
+        reference: where it comes from; a place inside the work only where that was read. Derived here if
+            nothing else is said.
         provenance: how we know what the work says.
         model: the model of arithmetic in which the source states it.
         conditional_on: a conjecture, or an assumption about the weights that the sense does not make; empty
@@ -109,12 +118,12 @@ class Theorem:
     architecture: ClassCondition
     senses: frozenset[Sense]
     conclusion: Status
-    reference: Reference
-    provenance: Provenance
+    reference: Reference = HERE
+    provenance: Provenance = Provenance.DERIVED
     model: str
     reason: Callable[[Facts], str]
     over_the_reals: ClassCondition | None = None
-    tasks: frozenset[VerdictTask] = ALL_TASKS
+    tasks: frozenset[VerdictTask] = frozenset(VerdictTask)
     conditional_on: str = ""
     assumptions: tuple[str, ...] = ()
     size: Callable[[Facts, Architecture], Size | None] = no_size
@@ -142,9 +151,6 @@ class Theorem:
         return next(found, "")
 
 
-THEOREMS: Registry[Theorem] = Registry("theorem")
-
-
-def theorem(row: Theorem) -> Theorem:
-    """Adds a row to the table."""
-    return THEOREMS.add(row.name, row)
+yes = functools.partial(Theorem, conclusion=Status.YES)
+no = functools.partial(Theorem, conclusion=Status.NO)
+"""Rows that conclude that the language can be done, and that it cannot."""

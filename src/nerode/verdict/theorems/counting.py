@@ -35,9 +35,12 @@ from nerode.verdict.facts import (
     regular,
     solvable,
 )
-from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
+from nerode.verdict.records import Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
+    EXACT,
+    FINITE,
     FLOATS,
+    IEEE,
     INTEGERS,
     MARGIN,
     METRIC,
@@ -46,14 +49,11 @@ from nerode.verdict.theorems.base import (
     SATURATING,
     TAME,
     NoNetwork,
-    Theorem,
     hybrid_of,
-    theorem,
+    no,
+    yes,
 )
 
-_FINITE = frozenset({Sense.FINITE_PRECISION})
-_EXACT = frozenset({Sense.EXACT})
-_HERE = Reference("NerodeTheory")
 _GROWING = "a map between layers with exp, 4ᵗ of the count t: tame, but no ReLU network"
 
 _two_kinds = LanguageCondition(
@@ -72,245 +72,6 @@ def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
     return Size(layers=1, width=facts.num_counters) if facts.task is VerdictTask.PREDICT else None
 
 
-theorem(
-    Theorem(
-        name="exact-counters-open-gates",
-        statement="Two layers count over the reals with gates strictly inside (0,1): u = cᵗ fades in the "
-        "first, h = cᵗ·count in the second, and their quotient is exact.",
-        language=counter_machine,
-        architecture=linear | nonlinear,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=TAME,
-        assumptions=(
-            "the state starts away from 0",
-            "the readout compares numbers however small",
-            "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
-        ),
-        reason=lambda f: "counter and unit fade together; their quotient is the count",
-    )
-)
-
-theorem(
-    Theorem(
-        name="exact-stack-open-gates",
-        statement="Two layers with input-dependent gates in (0,1) keep a stack over the reals: push "
-        "h = (c/4) h + d u, pop h = 4c h - 4d u beside u = cᵗ.",
-        language=bracket_stack,
-        architecture=(linear & input_dependent & can_fade) | nonlinear,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=TAME,
-        assumptions=(
-            "the state starts away from 0",
-            "the readout compares numbers however small",
-            "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
-        ),
-        reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
-    )
-)
-
-theorem(
-    Theorem(
-        name="counters-slow-decay",
-        statement="Mamba's gate exp(-Δ e^a) is 1 for e^a = 0 whatever Δ is, so that the write Δ B x is free: "
-        "one layer counts.",
-        language=counter_machine,
-        architecture=linear & counts_by(WayOfCounting.SLOW_DECAY),
-        senses=_FINITE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        assumptions=("e^a = 0 is reached in the limit, by rounding in floats (a = -30 in float32)",),
-        reason=lambda f: "a decay rate of 0 holds at every step size, and the step size writes ±1",
-        size=_counter_size,
-    )
-)
-
-theorem(
-    Theorem(
-        name="counters-two-reflections",
-        statement="With β = 2 the delta rule moves h to -h + 2v: two such steps add, or one with the sign of "
-        "the position.",
-        language=counter_machine,
-        architecture=linear & householder & counts_by(WayOfCounting.REFLECTIONS),
-        senses=_FINITE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        assumptions=("one factor per token: a layer below keeps the parity of the position",),
-        reason=lambda f: "h ← -h + 2v: reflections add, up to the sign of the position",
-    )
-)
-
-theorem(
-    Theorem(
-        name="counters-normaliser",
-        statement="mLSTM's output C q / max(|n·q|, 1) with v = 1 and k·q = ±1 is the sign of the count: its "
-        "normaliser is the zero test.",
-        language=counter_machine,
-        architecture=linear & counts_by(WayOfCounting.NORMALISER),
-        senses=_FINITE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        reason=lambda f: "the normaliser divides the count by its own size: the sign is left",
-        size=_counter_size,
-    )
-)
-
-theorem(
-    Theorem(
-        name="counters-additive-memory",
-        statement="NRU's memory m = m + write - erase is a counter.",
-        language=counter_machine,
-        architecture=nonlinear & counts_by(WayOfCounting.MEMORY),
-        senses=_FINITE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        reason=lambda f: "an additive memory is a counter",
-        size=_counter_size,
-    )
-)
-
-theorem(
-    Theorem(
-        name="bounded-linear-states-do-not-count",
-        statement="A linear recurrence whose states stay bounded, and whose steps bring no two states apart, "
-        "has finitely many states up to the margin of its readout: only regular languages.",
-        language=~regular,
-        architecture=linear & counts_by(WayOfCounting.BOUNDED) & nonexpansive,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        assumptions=("delta rule with β in [0,1]: orbits of relaxed projections are bounded [Meshulam1996]",),
-        reason=lambda f: "its states stay bounded, whatever is written: finitely many up to the margin",
-    )
-)
-
-theorem(
-    Theorem(
-        name="bounded-depth-by-counting",
-        statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
-        "of one kind and bounded depth, in floats too, where both stop at a power of two.",
-        language=_one_kind_bounded,
-        architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
-        over_the_reals=exact_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        assumptions=("a gate of exactly 1 while the write is ±1: in the limit, or by rounding",),
-        reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
-        size=lambda f, a: Size(layers=2, width=1),
-    )
-)
-
-theorem(
-    Theorem(
-        name="few-configurations-no-stack",
-        statement="States that grow at most linearly, under steps that bring no two states apart, have "
-        "polynomially many configurations up to the margin; a stack of two symbols has exponentially many.",
-        language=bracket_stack,
-        architecture=nonexpansive,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        reason=lambda f: "polynomially many configurations against 2^(n/2) stacks",
-    )
-)
-
-theorem(
-    Theorem(
-        name="stack-of-two-integers",
-        statement="Two integers with the steps y += x, y -= x, x += y, x -= y keep a stack of two kinds of "
-        "brackets: the larger one shows the top (Stern-Brocot tree).",
-        language=_two_kinds,
-        architecture=linear & dense & input_dependent & can_fade,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=MARGIN,
-        assumptions=("unbounded integer bits", "entries of -1 in the transition"),
-        reason=lambda f: "a path in the Stern-Brocot tree is a stack in two integers",
-        size=lambda f, a: Size(layers=1, width=2) if f.task is VerdictTask.PREDICT else None,
-    )
-)
-
-theorem(
-    Theorem(
-        name="exact-stack-growing-weights",
-        statement="Beside an exact count n of the depth, which fixed gates have, a sum of d·4ⁿ for each open "
-        "bracket is the stack as digits; 4ⁿ is a tame map of the count.",
-        language=bracket_stack,
-        architecture=(linear & plain_state & (time_invariant | unit_gates))
-        | (nonlinear & (squashed | ~exact_gates)),
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=TAME,
-        assumptions=(
-            _GROWING,
-            "where tanh squashes what is kept, all errors together are small for c < 1/8 and a small start",
-        ),
-        reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
-    )
-)
-
-theorem(
-    Theorem(
-        name="exact-growing-registers",
-        statement="With gates of 1 and writes ±3·4ᵗ the sign of a sum is the last write, so that isometries "
-        "have registers over the reals; with their turns they do what a cascade of both does.",
-        language=regular & solvable,
-        architecture=linear & input_dependent & unit_gates,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=TAME,
-        assumptions=(_GROWING, "Krohn-Rhodes: cyclic groups of prime order and registers"),
-        reason=lambda f: "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and turns",
-    )
-)
-
-theorem(
-    Theorem(
-        name="exact-growing-registers-and-rotations",
-        statement="Blocks of rotations do every group, and sums of ±3·4ᵗ are registers: every regular "
-        "language over the reals.",
-        language=regular,
-        architecture=linear & input_dependent & dense & unit_gates,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
-        model=TAME,
-        assumptions=(_GROWING, "Krohn-Rhodes: simple groups and registers"),
-        reason=lambda f: (
-            "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and rotations"
-        ),
-        no_network=(NoNetwork(reason=NEVER_RESET, language=~solvable),),
-    )
-)
-
-
 def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
     states = facts.profile.num_states
     if states is None or architecture.properties.state not in (State.SQUASHED, State.RELU):
@@ -319,50 +80,201 @@ def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
     return Size(layers=1, width=states * letters, note="one unit for each state and letter")
 
 
-theorem(
-    Theorem(
+ROWS = (
+    yes(
+        name="exact-counters-open-gates",
+        statement="Two layers count over the reals with gates strictly inside (0,1): u = cᵗ fades in the "
+        "first, h = cᵗ·count in the second, and their quotient is exact.",
+        language=counter_machine,
+        architecture=linear | nonlinear,
+        senses=EXACT,
+        model=TAME,
+        assumptions=(
+            "the state starts away from 0",
+            "the readout compares numbers however small",
+            "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
+        ),
+        reason=lambda f: "counter and unit fade together; their quotient is the count",
+    ),
+    yes(
+        name="exact-stack-open-gates",
+        statement="Two layers with input-dependent gates in (0,1) keep a stack over the reals: push "
+        "h = (c/4) h + d u, pop h = 4c h - 4d u beside u = cᵗ.",
+        language=bracket_stack,
+        architecture=(linear & input_dependent & can_fade) | nonlinear,
+        senses=EXACT,
+        model=TAME,
+        assumptions=(
+            "the state starts away from 0",
+            "the readout compares numbers however small",
+            "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
+        ),
+        reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
+    ),
+    yes(
+        name="counters-slow-decay",
+        statement="Mamba's gate exp(-Δ e^a) is 1 for e^a = 0 whatever Δ is, so that the write Δ B x is free: "
+        "one layer counts.",
+        language=counter_machine,
+        architecture=linear & counts_by(WayOfCounting.SLOW_DECAY),
+        senses=FINITE,
+        model=MARGIN,
+        assumptions=("e^a = 0 is reached in the limit, by rounding in floats (a = -30 in float32)",),
+        reason=lambda f: "a decay rate of 0 holds at every step size, and the step size writes ±1",
+        size=_counter_size,
+    ),
+    yes(
+        name="counters-two-reflections",
+        statement="With β = 2 the delta rule moves h to -h + 2v: two such steps add, or one with the sign of "
+        "the position.",
+        language=counter_machine,
+        architecture=linear & householder & counts_by(WayOfCounting.REFLECTIONS),
+        senses=FINITE,
+        model=MARGIN,
+        assumptions=("one factor per token: a layer below keeps the parity of the position",),
+        reason=lambda f: "h ← -h + 2v: reflections add, up to the sign of the position",
+    ),
+    yes(
+        name="counters-normaliser",
+        statement="mLSTM's output C q / max(|n·q|, 1) with v = 1 and k·q = ±1 is the sign of the count: its "
+        "normaliser is the zero test.",
+        language=counter_machine,
+        architecture=linear & counts_by(WayOfCounting.NORMALISER),
+        senses=FINITE,
+        model=MARGIN,
+        reason=lambda f: "the normaliser divides the count by its own size: the sign is left",
+        size=_counter_size,
+    ),
+    yes(
+        name="counters-additive-memory",
+        statement="NRU's memory m = m + write - erase is a counter.",
+        language=counter_machine,
+        architecture=nonlinear & counts_by(WayOfCounting.MEMORY),
+        senses=FINITE,
+        model=MARGIN,
+        reason=lambda f: "an additive memory is a counter",
+        size=_counter_size,
+    ),
+    no(
+        name="bounded-linear-states-do-not-count",
+        statement="A linear recurrence whose states stay bounded, and whose steps bring no two states apart, "
+        "has finitely many states up to the margin of its readout: only regular languages.",
+        language=~regular,
+        architecture=linear & counts_by(WayOfCounting.BOUNDED) & nonexpansive,
+        senses=FINITE,
+        model=MARGIN,
+        assumptions=("delta rule with β in [0,1]: orbits of relaxed projections are bounded [Meshulam1996]",),
+        reason=lambda f: "its states stay bounded, whatever is written: finitely many up to the margin",
+    ),
+    yes(
+        name="bounded-depth-by-counting",
+        statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
+        "of one kind and bounded depth, in floats too, where both stop at a power of two.",
+        language=_one_kind_bounded,
+        architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
+        over_the_reals=exact_gates,
+        senses=EXACT | FINITE | IEEE,
+        model=MARGIN,
+        assumptions=("a gate of exactly 1 while the write is ±1: in the limit, or by rounding",),
+        reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
+        size=lambda f, a: Size(layers=2, width=1),
+    ),
+    no(
+        name="few-configurations-no-stack",
+        statement="States that grow at most linearly, under steps that bring no two states apart, have "
+        "polynomially many configurations up to the margin; a stack of two symbols has exponentially many.",
+        language=bracket_stack,
+        architecture=nonexpansive,
+        senses=FINITE,
+        model=MARGIN,
+        reason=lambda f: "polynomially many configurations against 2^(n/2) stacks",
+    ),
+    yes(
+        name="stack-of-two-integers",
+        statement="Two integers with the steps y += x, y -= x, x += y, x -= y keep a stack of two kinds of "
+        "brackets: the larger one shows the top (Stern-Brocot tree).",
+        language=_two_kinds,
+        architecture=linear & dense & input_dependent & can_fade,
+        senses=EXACT | FINITE,
+        model=MARGIN,
+        assumptions=("unbounded integer bits", "entries of -1 in the transition"),
+        reason=lambda f: "a path in the Stern-Brocot tree is a stack in two integers",
+        size=lambda f, a: Size(layers=1, width=2) if f.task is VerdictTask.PREDICT else None,
+    ),
+    yes(
+        name="exact-stack-growing-weights",
+        statement="Beside an exact count n of the depth, which fixed gates have, a sum of d·4ⁿ for each open "
+        "bracket is the stack as digits; 4ⁿ is a tame map of the count.",
+        language=bracket_stack,
+        architecture=(linear & plain_state & (time_invariant | unit_gates))
+        | (nonlinear & (squashed | ~exact_gates)),
+        senses=EXACT,
+        model=TAME,
+        assumptions=(
+            _GROWING,
+            "where tanh squashes what is kept, all errors together are small for c < 1/8 and a small start",
+        ),
+        reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
+    ),
+    yes(
+        name="exact-growing-registers",
+        statement="With gates of 1 and writes ±3·4ᵗ the sign of a sum is the last write, so that isometries "
+        "have registers over the reals; with their turns they do what a cascade of both does.",
+        language=regular & solvable,
+        architecture=linear & input_dependent & unit_gates,
+        senses=EXACT,
+        model=TAME,
+        assumptions=(_GROWING, "Krohn-Rhodes: cyclic groups of prime order and registers"),
+        reason=lambda f: "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and turns",
+    ),
+    yes(
+        name="exact-growing-registers-and-rotations",
+        statement="Blocks of rotations do every group, and sums of ±3·4ᵗ are registers: every regular "
+        "language over the reals.",
+        language=regular,
+        architecture=linear & input_dependent & dense & unit_gates,
+        senses=EXACT,
+        model=TAME,
+        assumptions=(_GROWING, "Krohn-Rhodes: simple groups and registers"),
+        reason=lambda f: (
+            "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and rotations"
+        ),
+        no_network=(NoNetwork(reason=NEVER_RESET, language=~solvable),),
+    ),
+    yes(
         name="regular-by-nonlinear-units",
         statement="One layer of threshold or saturating units runs every finite automaton.",
         language=regular,
         architecture=nonlinear,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("Minsky1967"),
         provenance=Provenance.RECALLED,
         model=SATURATING,
         reason=lambda f: "one unit for each state and letter",
         size=_elman_size,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="regular-by-nonlinear-units-floats",
         statement="A strongly robust eta-finite system is implemented by floats of sufficient precision, so "
         "saturating units run every automaton bit for bit.",
         language=regular,
         architecture=nonlinear,
-        senses=frozenset({Sense.IEEE}),
-        conclusion=Status.YES,
+        senses=IEEE,
         reference=Reference("Dankowiakowski2025", "Theorem 2"),
         provenance=Provenance.READ,
         model=METRIC,
         assumptions=("the float format is fine enough for the margin of the weights",),
         reason=lambda f: "robust, hence correct in floats",
         size=_elman_size,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="counters-in-one-layer",
         statement="Dyck-1, Shuffle-Dyck, n-ary Boolean expressions, aⁿbⁿ(cⁿ(dⁿ)) and majority are "
         "predicted by one layer of integer counters; a second layer that tallies errors recognises them.",
         language=counter_machine,
         architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
         over_the_reals=exact_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=INTEGERS,
@@ -373,18 +285,14 @@ theorem(
         ),
         reason=lambda f: "counters with gate 1 and writes ±1",
         size=_counter_size,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="cells-count",
         statement="LSTM cells and ReLU units count, at finite precision with saturating gates.",
         language=counter_machine,
         architecture=nonlinear & counts_by(WayOfCounting.CELL, WayOfCounting.FREE),
         over_the_reals=exact_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("Weiss2018"),
         provenance=Provenance.RECALLED,
         model=SATURATING,
@@ -394,52 +302,40 @@ theorem(
         ),
         reason=lambda f: "an unbounded cell is a counter",
         size=_counter_size,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="squashed-states-do-not-count",
         statement="A bounded state with a constant number of fractional bits takes finitely many "
         "values, so it "
         "does only regular languages.",
         language=~regular,
         architecture=nonlinear & squashed,
-        senses=frozenset({Sense.FINITE_PRECISION}),
-        conclusion=Status.NO,
+        senses=FINITE,
         reference=Reference("Weiss2018"),
         provenance=Provenance.RECALLED,
         model=SATURATING,
         reason=lambda f: "bounded state, finitely many values",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="rational-networks-compute-anything",
         statement="Networks of saturated-linear units with rational states simulate machines with several "
         "stacks in real time.",
         language=counter_machine | bracket_stack,
         architecture=nonlinear & (relu_state | counts_by(WayOfCounting.MEMORY)),
-        senses=frozenset({Sense.EXACT}),
-        conclusion=Status.YES,
+        senses=EXACT,
         reference=Reference("SiegelmannSontag1995"),
         provenance=Provenance.RECALLED,
         model=RATIONALS,
         assumptions=("unbounded precision",),
         reason=lambda f: "a stack as the digits of one rational number",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="finite-memory-is-regular",
         statement="A state of fixed size in a float format takes finitely many values, so it recognises only "
         "regular languages at all lengths.",
         language=~regular,
         architecture=(~hybrid & fixed_memory) | hybrid_of(fixed_memory),
-        senses=frozenset({Sense.IEEE}),
-        conclusion=Status.NO,
+        senses=IEEE,
         reference=Reference("MyhillNerode1958"),
         provenance=Provenance.RECALLED,
         model=FLOATS,
@@ -447,21 +343,17 @@ theorem(
             f"a {f.dtype} state is finite; where integer counters work they are exact up to "
             f"{f.exact_integers_below:,}"
         ),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="bounded-dyck-lstm",
         statement="LSTMs do bounded Dyck(K, m) with O(m log K) units.",
         language=of_family({"bounded-dyck"}, "a bounded Dyck language"),
         architecture=nonlinear & counting_state,
-        senses=frozenset({Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=FINITE,
         reference=Reference("Hewitt2020"),
         provenance=Provenance.SECONDARY,
         model=SATURATING,
         reason=lambda f: "a stack of bounded depth in the cells",
         size=lambda f, a: Size(layers=1, note="O(m log K) units"),
-    )
+    ),
 )

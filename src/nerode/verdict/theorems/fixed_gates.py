@@ -1,10 +1,12 @@
-"""Gates that do not depend on the input, over the reals and at finite precision; gates that never fade."""
+"""Gates that do not depend on the input: windows, clocks and fading states; gates that never fade."""
 
 from __future__ import annotations
 
 from nerode.core import Reference
+from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     above_minus_half,
+    can_fade,
     can_hold,
     complex_gates,
     dense,
@@ -12,6 +14,7 @@ from nerode.verdict.classes import (
     householder,
     input_dependent,
     linear,
+    mixed_diagonal,
     never_holds,
     nonnegative,
     plain_state,
@@ -21,7 +24,10 @@ from nerode.verdict.classes import (
 from nerode.verdict.facts import (
     Facts,
     group_language,
+    in_class,
+    length_only,
     letter_decides,
+    of_family,
     one_letter_counter,
     overwrites,
     position_decides,
@@ -33,22 +39,27 @@ from nerode.verdict.facts import (
     two_groups,
     window_determined,
     with_group,
+    with_neutral_letter,
 )
-from nerode.verdict.records import Provenance, Sense, Size, Status
+from nerode.verdict.records import Provenance, Sense, Size, VerdictTask
 from nerode.verdict.theorems.base import (
     ANYTHING,
+    EXACT,
+    FINITE,
+    FIXED_WIDTH,
     FLOATS,
+    IEEE,
+    LINDEMANN,
     MARGIN,
+    METRIC,
     QUOTIENT,
+    RATIONAL_ANGLES,
+    SARROF,
     TAME,
     NoNetwork,
-    Theorem,
-    theorem,
+    no,
+    yes,
 )
-
-_EXACT = frozenset({Sense.EXACT})
-_FINITE = frozenset({Sense.FINITE_PRECISION})
-_HERE = Reference("NerodeTheory")
 
 sign_group = with_group(
     "a group language of signs",
@@ -56,32 +67,23 @@ sign_group = with_group(
 )
 """Its cascade has signs side by side: no gate hangs on one of them."""
 
-theorem(
-    Theorem(
+ROWS = (
+    yes(
         name="letter-decides",
         statement="Where the current letter decides, no memory is needed: every architecture does it.",
         language=letter_decides,
         architecture=ANYTHING,
         senses=frozenset(Sense),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
         model=TAME,
         reason=lambda f: "the current letter decides, no memory is needed",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="exact-registers-fixed-gates",
         statement="h = λ h ± 1 with a fixed λ below 1/2 has the sign of the last write for ever; with a "
         "turning state as clock, fixed gates do every regular language in AC0 over the reals.",
         language=quasi_aperiodic,
         architecture=linear & time_invariant & complex_gates & can_hold,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: (
@@ -89,37 +91,25 @@ theorem(
             if f.profile.star_free
             else "regular in AC0: signs of fading states beside a clock"
         ),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="exact-registers-fixed-decay",
         statement="Without a gate below 1/2, two states that fade at different rates keep the last write in "
         "the sign of their quotient: every star-free language over the reals.",
         language=star_free,
         architecture=linear & time_invariant,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: of two states that fade, the quotient has the sign of the last write",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="normalised-decay-registers",
         statement="A weighted mean with a fixed decay keeps its value while new letters have the weight 0, "
         "so RWKV-4 does every star-free language.",
         language=star_free,
         architecture=linear & time_invariant & nonnegative & ~plain_state,
-        senses=frozenset({Sense.FINITE_PRECISION, Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=FINITE | IEEE,
         model=MARGIN,
         assumptions=(
             "the weight e^k of letters that hold is 0: in the limit, in floats by rounding in the form with "
@@ -127,138 +117,248 @@ theorem(
         ),
         reason=lambda f: "star-free: a mean that gives new letters no weight is a register",
         no_network=(NoNetwork(reason=QUOTIENT),),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="position-decides",
         statement="If each live state has at most one live successor, the position decides: a threshold, "
         "then a turning state modulo m.",
         language=position_decides,
         architecture=linear & time_invariant & complex_gates & can_hold,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE,
         model=MARGIN,
         reason=lambda f: f"only the position matters, from some point on modulo {f.position_period}",
         size=lambda f, a: Size(layers=1),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="fixed-decay-is-a-window",
         statement="Where every gate has a modulus below some number below 1 by design, a state depends on a "
         "window up to the margin of the readout.",
         language=~window_determined,
         architecture=linear & never_holds,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=FINITE,
         model=MARGIN,
         reason=lambda f: "every state fades at a fixed rate: only a window of the input is left",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="one-letter-counters-need-minus-one",
         statement="RWKV-7's transition has a real spectrum above -1/2, so that along the powers of one "
         "letter every state settles or grows without turning: no period.",
         language=one_letter_counter,
         architecture=linear & householder & above_minus_half,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=FINITE,
         model=MARGIN,
         reason=lambda f: "a letter counts by itself, and no gate is below -1/2: its powers settle",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="exact-fading-signs",
         statement="A sign that fades by gates above -1/2 still flips, so over the reals RWKV-7 does every "
         "language whose groups are 2-groups.",
         language=two_groups,
         architecture=linear & householder & above_minus_half,
-        senses=_EXACT,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="unitary-solvable-groups",
         statement="Unitary diagonal layers do every solvable group: cascades of rotations need no overwrite.",
         language=group_language & solvable,
         architecture=linear & diagonal & input_dependent & unit_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("Shakerinava2026"),
         provenance=Provenance.SECONDARY,
         model=MARGIN,
         reason=lambda f: "a solvable group: a cascade of rotations",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="orthogonal-groups",
         statement="Every finite group is a group of rotations of some space, so one block of rotations that "
         "depend on the input does every group language; signed permutation matrices are exact in floats.",
         language=group_language,
         architecture=linear & dense & input_dependent & unit_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE | IEEE,
         model=FLOATS,
         assumptions=("the matrices are given as they are, with entries 0, 1 and -1",),
         reason=lambda f: "every letter permutes the states: a signed permutation matrix of determinant 1",
         size=lambda f, a: Size(layers=1, width=(f.profile.num_states or 0) + 1),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="isometries-do-not-overwrite",
         statement="If every step is an isometry and the states stay bounded, each word has a power that "
         "brings all states back up to the margin: nothing is overwritten.",
         language=regular & overwrites,
         architecture=linear & unit_gates,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=FINITE,
         model=MARGIN,
         conditional_on="the states stay bounded: no coordinate with gate 1 is also written",
         reason=lambda f: "every step is an isometry: what was written comes back, nothing is overwritten",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="isometries-tell-once",
         statement="A coordinate with gate 1 tells whether something has ever happened, so layers without any "
         "fading still do the languages of partially ordered automata.",
         language=r_trivial,
         architecture=linear & unit_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE | IEEE,
         model=FLOATS,
         assumptions=("in floats the sum of events stops at a power of two, which is not 0",),
         reason=lambda f: "R-trivial: counters of events, each asked whether it is above 0",
-    )
+    ),
+)
+
+
+def _window_text(facts: Facts) -> str:
+    name = "strictly-local" if facts.task is VerdictTask.PREDICT else "definite"
+    membership = facts.profile.classes.get(name)
+    k = membership.parameter if membership is not None else None
+    if k is not None and facts.task is VerdictTask.PREDICT:
+        # Strictly k-local: factors of k letters decide, so what may follow depends on the last k-1.
+        k -= 1
+    if k is None:
+        return "a finite window decides"
+    return {0: "no letter read matters", 1: "the last letter decides"}.get(k, f"the last {k} letters decide")
+
+
+def _ngram_size(facts: Facts, architecture: Architecture) -> Size | None:
+    contexts = facts.language.parameters.get("contexts")
+    return Size(layers=1, width=contexts) if contexts else Size(layers=1)
+
+
+WINDOW_ROWS = (
+    yes(
+        name="n-gram-one-layer",
+        statement="A one-layer SSM h = A h + B x, y = C relu(h + b) with one neuron for each context and a "
+        "nilpotent A models every n-gram language up to any eps.",
+        language=window_determined,
+        architecture=linear & dense & time_invariant,
+        senses=EXACT | FINITE | IEEE,
+        reference=Reference("Nandakumar2024", "Theorem 4.1"),
+        provenance=Provenance.READ,
+        model=TAME,
+        assumptions=(
+            "prediction at prefixes of at least n-1 words",
+            "the well-conditioned construction, not the generic one of the paper",
+        ),
+        reason=_window_text,
+        size=_ngram_size,
+    ),
+    yes(
+        name="delay-line",
+        statement="A constant gate of 1/4 keeps the last letters as base-4 digits with a margin, so every "
+        "linear recurrence with such a gate does what a finite window settles, under noise too.",
+        language=window_determined,
+        architecture=linear & can_fade,
+        senses=frozenset(Sense),
+        model=METRIC,
+        assumptions=(
+            "one delay layer for each letter of the window, with a piecewise-linear decoder",
+            "RetNet: fixed gates of many angles make a filter that is a delay up to any error",
+        ),
+        reason=_window_text,
+        no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
+    ),
+    no(
+        name="time-invariant-not-parity",
+        statement="No time-invariant SSM whose gate angles are rational recognises PARITY.",
+        language=regular & ~star_free & ~quasi_aperiodic & with_neutral_letter,
+        architecture=linear & time_invariant & complex_gates & can_hold,
+        senses=FINITE,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        model=SARROF,
+        conditional_on=RATIONAL_ANGLES,
+        reason=lambda f: "fixed gates cannot skip neutral letters while counting",
+        witness=Facts.counter_witness,
+    ),
+    no(
+        name="time-invariant-quasi-aperiodic",
+        statement="A time-invariant recurrence with rational angles recognises only regular languages "
+        "in AC0: "
+        "a group in the stable semigroup has loops of every length divisible by the common period.",
+        language=regular & ~quasi_aperiodic,
+        architecture=linear & time_invariant & complex_gates & can_hold,
+        senses=EXACT | FINITE,
+        model=TAME,
+        conditional_on=RATIONAL_ANGLES,
+        reason=lambda f: "fixed gates need a quasi-aperiodic language (regular in AC0)",
+        witness=Facts.counter_witness,
+    ),
+    yes(
+        name="time-invariant-clock",
+        statement="A root of unity as a constant gate counts positions modulo m.",
+        language=length_only & group_language,
+        architecture=linear & time_invariant & complex_gates & can_hold,
+        senses=EXACT | FINITE,
+        reference=Reference("Alsmann2026"),
+        provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
+        assumptions=(
+            "where |λ| = 1 is only a limit, in exact arithmetic the angle of a shrinking state is read",
+        ),
+        reason=lambda f: "only the length matters: one rotating state",
+        size=lambda f, a: Size(layers=1, width=1, note="complex"),
+    ),
+    yes(
+        name="time-invariant-clock-floats",
+        statement="A constant cyclic permutation matrix counts positions modulo m exactly in floats.",
+        language=length_only & group_language,
+        architecture=linear & time_invariant & dense,
+        senses=IEEE,
+        model=FLOATS,
+        reason=lambda f: "only the length matters: a cyclic shift of 0s and 1s",
+        size=lambda f, a: Size(layers=1, width=f.profile.num_states),
+    ),
+    yes(
+        name="time-invariant-unary-logic",
+        statement="Time-invariant diagonal layers express unary past temporal logic with counting of "
+        "positions, which contains the locally testable and the R-trivial languages.",
+        language=in_class("locally-testable") | in_class("r-trivial"),
+        architecture=linear & time_invariant & can_hold & plain_state,
+        senses=FINITE,
+        reference=Reference("Alsmann2026"),
+        provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
+        assumptions=("arithmetic of fixed width that saturates",),
+        reason=lambda f: "definable with 'yesterday' and 'once' alone",
+    ),
+    yes(
+        name="offset-counting-one-scalar",
+        statement="One complex scalar with gate e^{2πi/n} predicts the end of bursts of fixed length n.",
+        language=of_family({"offset-counting"}, "offset counting"),
+        architecture=linear & time_invariant & complex_gates & can_hold,
+        senses=EXACT | FINITE,
+        tasks=frozenset({VerdictTask.PREDICT}),
+        reference=Reference("MemoryGeneralization", "Appendix I"),
+        provenance=Provenance.READ,
+        model=TAME,
+        assumptions=("every burst is complete: an interrupted one leaves a phase error for ever",),
+        reason=lambda f: "one rotation a burst",
+        size=lambda f, a: Size(layers=1, width=1, note="complex"),
+    ),
+    yes(
+        name="mixed-layers-ac0",
+        statement="Time-invariant and selective diagonal layers together express the regular languages in "
+        "AC0.",
+        language=quasi_aperiodic,
+        architecture=mixed_diagonal,
+        senses=FINITE,
+        reference=Reference("Alsmann2026"),
+        provenance=Provenance.SECONDARY,
+        model=FIXED_WIDTH,
+        assumptions=("arithmetic of fixed width",),
+        reason=lambda f: "regular in AC0: star-free with a clock",
+    ),
+    no(
+        name="mixed-layers-only-ac0",
+        statement="Time-invariant and selective layers with gates in [0,1] together express nothing regular "
+        "beyond AC0; in particular not PARITY.",
+        language=regular & ~quasi_aperiodic,
+        architecture=mixed_diagonal,
+        senses=EXACT | FINITE,
+        model=TAME,
+        conditional_on=RATIONAL_ANGLES,
+        reason=lambda f: "a clock and nonnegative gates need a regular language in AC0",
+        witness=Facts.counter_witness,
+    ),
 )

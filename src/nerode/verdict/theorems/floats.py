@@ -1,4 +1,7 @@
-"""Bit for bit in floats: reflections on doubled coordinates, registers and turns in the subnormal numbers."""
+"""Arithmetic that errs: floats bit for bit, and noise at every step (Metric Automata Theory).
+
+In floats: reflections on doubled coordinates, registers and turns in the subnormal numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,22 @@ from fractions import Fraction
 
 from nerode.core import DTYPES, Reference
 from nerode.verdict.classes import (
+    ClassCondition,
+    State,
     can_fade,
     can_hold,
     complex_gates,
     dense,
     diagonal,
+    fixed_memory,
+    gates_open,
     householder,
+    hybrid,
     input_dependent,
     linear,
     mixed_diagonal,
+    nonlinear,
+    nonnegative,
     plain_state,
     signed,
     time_invariant,
@@ -34,12 +44,21 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
     two_groups,
+    window_determined,
 )
-from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import FLOATS, ROUNDING, NoNetwork, Theorem, theorem
+from nerode.verdict.records import Provenance
+from nerode.verdict.theorems.base import (
+    FLOATS,
+    IEEE,
+    METRIC,
+    ROBUST,
+    ROUNDING,
+    NoNetwork,
+    hybrid_of,
+    no,
+    yes,
+)
 
-_IEEE = frozenset({Sense.IEEE})
-_HERE = Reference("NerodeTheory")
 _UNDERFLOW = "subnormal numbers are not flushed to zero"
 
 _RADII = {3: (12,), 5: (23, 44), 7: (484, 972), 8: (2,), 9: (2660,), 11: (4195,)}
@@ -125,142 +144,167 @@ quarter_turns = LanguageCondition(
 )
 primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
 
-theorem(
-    Theorem(
+ROWS = (
+    yes(
         name="float-reflections-doubled",
         statement="On doubled coordinates the normalised key of a swap has entries ±1/2, so that one factor "
         "with β = 2 swaps bit for bit; swaps, blocks of tokens and registers do every regular language.",
         language=regular,
         architecture=linear & householder & signed,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(
             "β saturates to exactly 2.0 and 1.0; a step that idles has a key on coordinates that are 0",
             "one factor per token: swaps are done in the block of tokens after them",
         ),
         reason=lambda f: "swaps of doubled coordinates have keys of ±1/2: no rounding at all",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-saturating-integrators",
         statement="h = h + [event] with gate 1.0 stops at a power of two and never returns to 0, so 'once' "
         "is exact in floats.",
         language=in_class("locally-testable") | r_trivial,
         architecture=linear & time_invariant & can_hold & plain_state,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         reason=lambda f: "definable with 'yesterday' and 'once': an integrator that stops is still above 0",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-fading-registers",
         statement="A state that fades by a fixed gate between 1/2 and 1/√2 stops at the least subnormal "
         "number and keeps the sign of the last write for ever, so fixed gates do every star-free language.",
         language=star_free,
         architecture=linear & time_invariant & can_hold & plain_state,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_UNDERFLOW, "the next layer scales the least subnormal number up"),
         reason=lambda f: f"a fading sign stops at the least {f.dtype} number and stays",
         no_network=(NoNetwork(reason=ROUNDING),),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-fading-registers-and-clock",
         statement="With a clock that turns exactly, fading registers do the languages that are star-free "
         "beside it.",
         language=quasi_aperiodic & clock_turns,
         architecture=(linear & time_invariant & can_hold & plain_state & complex_gates) | mixed_diagonal,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"star-free beside a clock modulo {f.clock} that turns exactly in {f.dtype}",
         no_network=(NoNetwork(reason=ROUNDING),),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-clocks",
         statement="Where the position decides, a turning state does: with gates 1, -1, i, -i, or on a "
         "polygon of subnormal numbers that the rounded turns permute.",
         language=position_decides & position_turns,
         architecture=linear & time_invariant & complex_gates & can_hold,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"the position modulo {f.position_period} decides; this turn is exact in {f.dtype}",
         no_network=(NoNetwork(reason=ROUNDING, language=~quarter_turns),),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-clock-shift",
         statement="Where the position decides, a constant shift of zeros and ones does, exactly in floats.",
         language=position_decides,
         architecture=linear & time_invariant & dense,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         reason=lambda f: "only the position matters: a fixed shift of zeros and ones",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-rotations-subnormal",
         statement="Rounding to nearest heals a turn on a polygon of subnormal numbers, so complex diagonal "
         "layers do solvable groups of such orders bit for bit.",
         language=solvable & primes_turn,
         architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_UNDERFLOW, "Krohn-Rhodes: cyclic groups of prime order and registers"),
         reason=lambda f: f"solvable, and the turns of its prime orders are exact in {f.dtype}",
         no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="float-unitary-groups",
         statement="Unitary diagonal layers do the solvable groups whose prime orders turn exactly.",
         language=group_language & solvable & primes_turn,
         architecture=linear & diagonal & input_dependent & unit_gates,
-        senses=_IEEE,
-        conclusion=Status.YES,
-        reference=_HERE,
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_UNDERFLOW,),
         reason=lambda f: f"a solvable group; the turns of its prime orders are exact in {f.dtype}",
         no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
-    )
+    ),
+)
+
+
+_slstm = ClassCondition("sLSTM cells", lambda c: c.state is State.NORMALISED)
+
+NOISE_ROWS = (
+    no(
+        name="robust-linear-is-contracting",
+        statement="A cascade of robust linear recurrences is contracting, so it forgets: it cannot implement "
+        "the flip-flop, nor anything that a finite window does not settle.",
+        language=regular & ~window_determined,
+        architecture=linear | hybrid_of(linear),
+        senses=ROBUST,
+        reference=Reference("Dankowiakowski2025", "Theorems 3 and 4"),
+        provenance=Provenance.READ,
+        model=METRIC,
+        assumptions=(
+            "stated for FLIP-FLOP; the proof's contraction covers every language that no finite window "
+            "settles (docs/theory)",
+        ),
+        reason=lambda f: "a linear state that is held never heals from noise",
+    ),
+    no(
+        name="open-gates-forget",
+        statement="With gates strictly inside the unit interval the state space collapses: no flip-flop "
+        "as an "
+        "eta-finite system.",
+        language=regular & ~window_determined,
+        architecture=linear & diagonal & nonnegative & gates_open,
+        senses=ROBUST,
+        reference=Reference("Dankowiakowski2025", "Theorem 7"),
+        provenance=Provenance.READ,
+        model=METRIC,
+        assumptions=("real-valued gates: in floats a saturated gate is exactly 1",),
+        reason=lambda f: "gates below 1 let every held state collapse",
+    ),
+    no(
+        name="eta-finite-is-regular",
+        statement="An eta-finite system implements exactly the functions of its canonical automaton, all of "
+        "them regular.",
+        language=~regular,
+        architecture=(~hybrid & fixed_memory) | hybrid_of(fixed_memory),
+        senses=ROBUST,
+        reference=Reference("Dankowiakowski2025", "Theorem 1"),
+        provenance=Provenance.READ,
+        model=METRIC,
+        reason=lambda f: "a robust state space has finitely many components",
+    ),
+    yes(
+        name="robust-slstm-star-free",
+        statement="sLSTM cascades recognise every star-free language robustly.",
+        language=star_free,
+        architecture=nonlinear & _slstm,
+        senses=ROBUST,
+        reference=Reference("Dankowiakowski2025", "Theorem 5"),
+        provenance=Provenance.READ,
+        model=METRIC,
+        assumptions=("with the repeat cell's intervals scaled by tanh 2",),
+        reason=lambda f: "star-free: flip-flop and repeat cells with a margin",
+    ),
+    yes(
+        name="robust-nonlinear-regular",
+        statement="Saturating units with feedback run every automaton with a noise margin.",
+        language=regular,
+        architecture=nonlinear,
+        senses=ROBUST,
+        model=METRIC,
+        assumptions=("gated cells are set so that they act as an Elman network",),
+        reason=lambda f: "each step pulls the state back to its corner",
+    ),
 )

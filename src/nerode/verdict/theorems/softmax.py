@@ -30,14 +30,11 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
 )
-from nerode.verdict.records import Provenance, Sense, Status
-from nerode.verdict.theorems.base import FLOATS, HARD, SOFT, TAME, TC0, Theorem, theorem
+from nerode.verdict.records import Provenance
+from nerode.verdict.theorems.base import EXACT, FINITE, FLOATS, HARD, IEEE, SOFT, TAME, TC0, no, yes
 from nerode.verdict.theorems.groups import name_non_solvable
 
-_IEEE = frozenset({Sense.IEEE})
-_FINITE = frozenset({Sense.FINITE_PRECISION})
-_EXACT = frozenset({Sense.EXACT})
-_ALL = _EXACT | _FINITE | _IEEE
+_ALL = EXACT | FINITE | IEEE
 _SUMS = "a sum over positions depends only on how often each value occurs, counted up to a bound"
 _FADED = "positions are numbers of the format, so that from some length on the rotations are the same"
 
@@ -58,445 +55,308 @@ _clocked_hybrid = ClassCondition(
     lambda c: c.parts == ("mamba", "transformer-periodic"),
 )
 
-theorem(
-    Theorem(
+ROWS = (
+    no(
         name="hard-attention-regular",
         statement="Masked unique hard attention with finitely many position vectors recognises only regular "
         "languages.",
         language=~regular,
         architecture=hard_right | hard_left,
         senses=_ALL,
-        conclusion=Status.NO,
         reference=Reference("YangChiangAngluin2024"),
         provenance=Provenance.SECONDARY,
         model=HARD,
         reason=lambda f: "as unique hard attention: regular languages only",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="hard-left-letter-constant",
         statement="With ties to the left hard attention does every language whose components are "
         "letter-constant.",
         language=letter_constant,
         architecture=hard_left,
         senses=_ALL,
-        conclusion=Status.YES,
         reference=Reference("Jerad2025"),
         provenance=Provenance.SECONDARY,
         model=HARD,
         assumptions=("strict mask; the last letter is seen without attention",),
         reason=lambda f: "the component of the state and the letter determine the next state",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hard-left-only-letter-constant",
         statement="With ties to the left hard attention does no regular language with a component that is "
         "not letter-constant.",
         language=regular & ~letter_constant,
         architecture=hard_left,
         senses=_ALL,
-        conclusion=Status.NO,
         reference=Reference("Jerad2025"),
         provenance=Provenance.SECONDARY,
         model=HARD,
         reason=lambda f: f"{f.letter_split_text}; 'once' does not tell them apart",
         witness=Facts.letter_split_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-letter-constant",
         statement="Softmax attention without positions does in floats, at every length, every language whose "
         "components are letter-constant.",
         language=letter_constant,
         architecture=averaging_heads,
         senses=_ALL,
-        conclusion=Status.YES,
         reference=Reference("LiCotterell2025"),
         provenance=Provenance.SECONDARY,
         model=FLOATS,
         assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-only-letter-constant",
         statement="In floats softmax attention without positions does no regular language with a component "
         "that is not letter-constant.",
         language=regular & ~letter_constant,
         architecture=softmax & _plain,
-        senses=_IEEE,
-        conclusion=Status.NO,
+        senses=IEEE,
         reference=Reference("LiCotterell2025"),
         provenance=Provenance.SECONDARY,
         model=FLOATS,
         assumptions=(_SUMS,),
         reason=lambda f: f"{f.letter_split_text}; counts up to a bound do not tell them apart",
         witness=Facts.letter_split_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-floats-regular",
         statement="In floats softmax attention without positions, with a distance penalty or with periodic "
         "vectors does regular languages only.",
         language=~regular,
         architecture=softmax & _bounded,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS,),
         reason=lambda f: "in floats heads are windows and counts up to a bound: finitely many states",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-locally-r-trivial",
         statement="Softmax attention with a distance penalty and free slopes does every locally R-trivial "
         "language in floats, at every length.",
         language=locally_r_trivial,
         architecture=sloped_heads,
         senses=_ALL,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
         model=FLOATS,
         assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
         reason=lambda f: "a window and what has happened decide",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-only-locally-r-trivial",
         statement="In floats softmax attention with a distance penalty does no regular language that is not "
         "locally R-trivial.",
         language=regular & ~locally_r_trivial,
         architecture=softmax & _penalty,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS,),
-        reason=lambda f: f"{f.fixed_pair_text}: no window decides",
-        witness=Facts.fixed_pair_witness,
-    )
-)
-
-theorem(
-    Theorem(
+        reason=lambda f: f"{f.pair_text(f.fixed_pair)}: no window decides",
+        witness=lambda f: f.pair_witness(f.fixed_pair),
+    ),
+    yes(
         name="soft-periodic",
         statement="With periodic position vectors and a distance penalty softmax attention does the "
         "languages in floats, at every length, that are locally R-trivial once positions modulo m are known.",
         language=clocked_local,
         architecture=softmax & _periodic,
         senses=_ALL,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
         model=FLOATS,
         assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
         reason=lambda f: "a window, what has happened and the position modulo m decide",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-periodic-only-local",
         statement="In floats softmax attention with periodic vectors and a distance penalty does no regular "
         "language that is not locally R-trivial for any clock.",
         language=regular & ~clocked_local,
         architecture=softmax & _periodic,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS,),
-        reason=lambda f: f"{f.clocked_pair_text}, at every position modulo m: no window decides",
-        witness=Facts.clocked_pair_witness,
-    )
-)
-
-theorem(
-    Theorem(
+        reason=lambda f: f"{f.pair_text(f.clocked_pair)}, at every position modulo m: no window decides",
+        witness=lambda f: f.pair_witness(f.clocked_pair),
+    ),
+    yes(
         name="hybrid-clocked-registers",
         statement="Diagonal layers that hold, and attention with periodic vectors, do in floats, at every "
         "length, every language that is star-free once positions modulo m are known.",
         language=quasi_aperiodic,
         architecture=_clocked_hybrid,
-        senses=_FINITE | _IEEE,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE | IEEE,
         model=FLOATS,
         assumptions=("a beginning mark; position vectors stand on the stream of all layers",),
         reason=lambda f: "registers over letters that are marked with their position modulo m",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hybrid-clocked-only-ac0",
         statement="Rounded between layers or in floats, nonnegative diagonal layers and attention with "
         "periodic vectors stay inside the regular languages of AC0.",
         language=regular & ~quasi_aperiodic,
         architecture=_clocked_hybrid,
-        senses=_FINITE | _IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE | IEEE,
         model=SOFT,
         assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "words of one length that count would have to count modulo m, too",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-periodic-only-ac0",
         statement="Rounded between layers or in floats, periodic position vectors and a distance penalty "
         "leave softmax attention inside the regular languages of AC0.",
         language=regular & ~quasi_aperiodic,
         architecture=softmax & _periodic,
-        senses=_FINITE | _IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE | IEEE,
         model=FLOATS,
         assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "words of one length that count would have to count modulo m, too",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="soft-counts-regular",
         statement="Softmax attention that does not round inside averages does the regular languages whose "
         "states iterated counts of letters tell apart (C-RASP).",
         language=c_rasp,
         architecture=averaging_heads,
-        senses=_EXACT | _FINITE,
-        conclusion=Status.YES,
+        senses=EXACT | FINITE,
         reference=Reference("YangCadilhacChiang2025"),
         provenance=Provenance.SECONDARY,
         model=SOFT,
         assumptions=("a beginning mark; averages are not rounded, everything else may be",),
         reason=lambda f: "counts of letters, compared level by level, give the state",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-counts-only",
         statement="Softmax attention without positions that rounds outside averages does no other regular "
         "language than those of C-RASP.",
         language=regular & ~c_rasp,
         architecture=softmax & _plain,
-        senses=_FINITE,
-        conclusion=Status.NO,
+        senses=FINITE,
         reference=Reference("Veseli2026"),
         provenance=Provenance.SECONDARY,
         model=SOFT,
         conditional_on="the decision of regular C-RASP languages as published with code",
         assumptions=("the answer is read at the last letter",),
         reason=lambda f: "no count of letters tells the states of a component apart",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="nearest-sign",
         statement="A head with constant scores and a slope above ln 2 has the sign of the latest write. If "
         "averages are compared exactly, softmax attention with free slopes does every star-free language.",
         language=star_free,
         architecture=sloped_heads,
-        senses=_EXACT | _FINITE,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE,
         model=SOFT,
         assumptions=("the averages of two kinds of writes are compared exactly, however small they are",),
         reason=lambda f: "the latest write outweighs all earlier ones together",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="nearest-sign-clocked",
         statement="With periodic vectors and a distance penalty, the sign of the latest write over letters "
         "that are marked with their position modulo m does every regular language in AC0.",
         language=quasi_aperiodic,
         architecture=softmax & _periodic,
-        senses=_EXACT | _FINITE,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE,
         model=SOFT,
         assumptions=("the averages of two kinds of writes are compared exactly, however small they are",),
         reason=lambda f: "star-free once positions modulo m are known: the latest write outweighs the others",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-no-periods",
         statement="Softmax attention without positions or with a distance penalty, rounded between layers, "
         "does star-free languages only, even if averages are compared exactly.",
         language=regular & ~star_free,
         architecture=softmax & _no_phase,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE,
         model=SOFT,
         reason=lambda f: "on u vⁿ comparisons settle at each place of v, so answers stop to alternate",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hybrid-no-periods",
         statement="Nonnegative diagonal layers and softmax attention without positions, rounded between "
         "layers, do star-free languages only.",
         language=regular & ~star_free,
         architecture=_diagonal_hybrid,
-        senses=_FINITE | _IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE | IEEE,
         model=SOFT,
         assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "on u vⁿ both kinds of layers converge at each place of v",
         witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="hybrid-floats-regular",
         statement="In floats, diagonal layers and softmax attention without positions do regular languages "
         "only.",
         language=~regular,
         architecture=_diagonal_hybrid | _clocked_hybrid,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS,),
         reason=lambda f: "states are floats and heads count up to a bound: finitely many states",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="rotary-letter-constant",
         statement="A head with query 0 gives all positions one weight, whatever the rotations. Its averages "
         "tell in floats what has happened, so rotary attention does the letter-constant languages.",
         language=letter_constant,
         architecture=rotated_heads,
         senses=_ALL,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
         model=FLOATS,
         assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="rotary-only-letter-constant",
         statement="In floats rotary attention does no regular language with a component that is not "
         "letter-constant.",
         language=regular & ~letter_constant,
         architecture=rotated_heads,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS, _FADED),
         reason=lambda f: f"{f.letter_split_text}; far out rotations are the same and counts have a bound",
         witness=Facts.letter_split_witness,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="rotary-floats-regular",
         statement="In floats rotary attention does regular languages only.",
         language=~regular,
         architecture=rotated_heads,
-        senses=_IEEE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=IEEE,
         model=FLOATS,
         assumptions=(_SUMS, _FADED),
         reason=lambda f: "in floats heads count up to a bound, and rotations have finitely many values",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="rotary-counts",
         statement="Heads with query 0 average over all positions whatever the rotations, so rotary "
         "attention does the regular languages of C-RASP.",
         language=c_rasp,
         architecture=rotated_heads,
-        senses=_EXACT | _FINITE,
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=EXACT | FINITE,
         model=SOFT,
         assumptions=("a beginning mark; averages are not rounded, everything else may be",),
         reason=lambda f: "counts of letters, compared level by level, give the state",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-few-prefixes",
         statement="Rounded between layers, softmax attention without positions knows of a prefix how often "
         "finitely many values occur: too little for a stack.",
         language=bracket_stack,
         architecture=softmax & _plain,
-        senses=_FINITE,
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
+        senses=FINITE,
         model=SOFT,
         reason=lambda f: "prefixes of n letters fall into polynomially many classes, stacks into 2ⁿ",
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    no(
         name="soft-exact-in-tc0",
         statement="Softmax attention up to an error of 2 to the minus a polynomial of the length is in TC0; "
         "diagonal recurrences are, too, hence their mixtures.",
         language=regular & ~solvable,
         architecture=softmax | _diagonal_hybrid | _clocked_hybrid,
-        senses=_EXACT,
-        conclusion=Status.NO,
+        senses=EXACT,
         reference=Reference("Chiang2025"),
         provenance=Provenance.SECONDARY,
         model=TAME,
@@ -507,5 +367,5 @@ theorem(
         ),
         reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
-    )
+    ),
 )

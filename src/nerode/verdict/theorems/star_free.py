@@ -22,8 +22,19 @@ from nerode.verdict.classes import (
     unit_gates,
 )
 from nerode.verdict.facts import Facts, of_family, regular, star_free
-from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
-from nerode.verdict.theorems.base import CAST, FLOATS, GEOMETRIC, SARROF, TAME, Theorem, theorem
+from nerode.verdict.records import Provenance, Size, VerdictTask
+from nerode.verdict.theorems.base import (
+    CAST,
+    EXACT,
+    FINITE,
+    FLOATS,
+    GEOMETRIC,
+    IEEE,
+    SARROF,
+    TAME,
+    no,
+    yes,
+)
 
 
 def _not_star_free(facts: Facts) -> str:
@@ -34,170 +45,6 @@ def _not_star_free(facts: Facts) -> str:
         else ("needs a star-free language; some word acts as a counter")
     )
 
-
-theorem(
-    Theorem(
-        name="star-free-selective",
-        statement="A stack of input-dependent diagonal layers with gates in [0,1] predictively models every "
-        "star-free language.",
-        language=star_free,
-        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
-        senses=frozenset({Sense.FINITE_PRECISION}),
-        conclusion=Status.YES,
-        reference=Reference("Sarrof2024"),
-        provenance=Provenance.READ,
-        model=SARROF,
-        assumptions=(
-            "gates 0 (or 1/4) and 1 are available: over the reals in the limit, in floats by saturation",
-            "a layer can see the state before the current letter (short convolution, delay or retentive "
-            "overwrite)",
-        ),
-        reason=lambda f: "star-free: a cascade of set-reset layers",
-    )
-)
-
-theorem(
-    Theorem(
-        name="star-free-selective-exact",
-        statement="Mamba-type layers recognise every star-free language as geometrically constrained "
-        "systems.",
-        language=star_free,
-        architecture=linear & diagonal & input_dependent & can_fade,
-        senses=frozenset({Sense.EXACT}),
-        conclusion=Status.YES,
-        reference=Reference("Dankowiakowski2025", "Theorem 8"),
-        provenance=Provenance.READ,
-        model=GEOMETRIC,
-        assumptions=("exact real arithmetic; the readout looks at signs however small the state is",),
-        reason=lambda f: "star-free: sign-coded registers decay but never cross zero",
-    )
-)
-
-theorem(
-    Theorem(
-        name="star-free-selective-floats",
-        statement="With saturated gates the set-reset cascade takes finitely many float values and is exact "
-        "at every length.",
-        language=star_free,
-        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
-        senses=frozenset({Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
-        model=FLOATS,
-        assumptions=(
-            "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; a sigmoid "
-            "computed as 1/(1 + exp(-x)): logit of 17, a correctly rounded one: 17.4)",
-            "about the recurrence; a whole block is certified when it is compiled",
-        ),
-        reason=lambda f: f"star-free: saturated gates hold exactly in {f.dtype}",
-    )
-)
-
-theorem(
-    Theorem(
-        name="star-free-delta-rule",
-        statement="A delta-rule head is a set-reset register (β = 1 writes, β = 0 holds), so stacks of them "
-        "do every star-free language.",
-        language=star_free,
-        architecture=linear & householder & input_dependent,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE}),
-        conclusion=Status.YES,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
-        model=FLOATS,
-        assumptions=(
-            "β reaches 1, and v = 0 while a register holds: in the limit over the reals, by saturation in "
-            "floats",
-        ),
-        reason=lambda f: "star-free: each head is a set-reset register",
-    )
-)
-
-theorem(
-    Theorem(
-        name="nonnegative-gates-need-star-free",
-        statement="Diagonal layers with gates in [0,1] recognise only star-free regular languages.",
-        language=regular & ~star_free,
-        architecture=linear & diagonal & nonnegative,
-        senses=frozenset({Sense.FINITE_PRECISION}),
-        conclusion=Status.NO,
-        reference=Reference("Sarrof2024"),
-        provenance=Provenance.READ,
-        model=SARROF,
-        assumptions=(
-            "the state is normalised before the readout; an unbounded counter read without a norm escapes "
-            "the argument",
-        ),
-        reason=_not_star_free,
-        witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
-        name="nonnegative-gates-are-aperiodic",
-        statement="Linear recurrences with nonnegative eigenvalues are aperiodic for every convex covering: "
-        "they implement no alternating function.",
-        language=regular & ~star_free,
-        architecture=linear & diagonal & nonnegative,
-        senses=frozenset({Sense.EXACT}),
-        conclusion=Status.NO,
-        reference=Reference("Dankowiakowski2025", "Theorem 9"),
-        provenance=Provenance.READ,
-        model=TAME,
-        assumptions=(
-            "stated for one layer and a readout on finitely many open convex sets; stacks with tame maps by "
-            "the sign lemma (docs/theory/tame-maps.md)",
-        ),
-        reason=_not_star_free,
-        witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
-        name="monotone-floats",
-        statement="In float arithmetic a step with a gate ≥ 0 is a monotone map of a finite chain, so its "
-        "iterates settle: diagonal layers with gates in [0,1] recognise only star-free languages in any "
-        "float format.",
-        language=regular & ~star_free,
-        architecture=linear & diagonal & nonnegative,
-        senses=frozenset({Sense.IEEE}),
-        conclusion=Status.NO,
-        reference=Reference("NerodeTheory"),
-        provenance=Provenance.DERIVED,
-        model=FLOATS,
-        assumptions=(
-            "step by step evaluation with a monotone rounding, fused or not; a related result: [Nowak2026]",
-        ),
-        reason=_not_star_free,
-        witness=Facts.counter_witness,
-    )
-)
-
-theorem(
-    Theorem(
-        name="delta-rule-nonnegative",
-        statement="Products of factors I - β k kᵀ with β in [0,1] have no eigenvalue of modulus 1 but 1, so "
-        "they recognise only star-free regular languages.",
-        language=regular & ~star_free,
-        architecture=linear & householder & nonnegative,
-        senses=frozenset({Sense.FINITE_PRECISION}),
-        conclusion=Status.NO,
-        reference=Reference("Grazzi2025", "Proposition 1"),
-        provenance=Provenance.READ,
-        model=CAST,
-        assumptions=(
-            "Theorem 1 is about (11)*; a loop of several letters, or several factors, is covered by the "
-            "proposition on products",
-            "over the reals, where a state may fade without end, several factors do more "
-            "(exact-products-of-contractions)",
-        ),
-        reason=_not_star_free,
-        witness=Facts.counter_witness,
-    )
-)
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
@@ -211,8 +58,134 @@ def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
     return Size(layers=2, width=1 + depth * bits, note=f"1 + {depth}·{bits}")
 
 
-theorem(
-    Theorem(
+ROWS = (
+    yes(
+        name="star-free-selective",
+        statement="A stack of input-dependent diagonal layers with gates in [0,1] predictively models every "
+        "star-free language.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
+        senses=FINITE,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        model=SARROF,
+        assumptions=(
+            "gates 0 (or 1/4) and 1 are available: over the reals in the limit, in floats by saturation",
+            "a layer can see the state before the current letter (short convolution, delay or retentive "
+            "overwrite)",
+        ),
+        reason=lambda f: "star-free: a cascade of set-reset layers",
+    ),
+    yes(
+        name="star-free-selective-exact",
+        statement="Mamba-type layers recognise every star-free language as geometrically constrained "
+        "systems.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent & can_fade,
+        senses=EXACT,
+        reference=Reference("Dankowiakowski2025", "Theorem 8"),
+        provenance=Provenance.READ,
+        model=GEOMETRIC,
+        assumptions=("exact real arithmetic; the readout looks at signs however small the state is",),
+        reason=lambda f: "star-free: sign-coded registers decay but never cross zero",
+    ),
+    yes(
+        name="star-free-selective-floats",
+        statement="With saturated gates the set-reset cascade takes finitely many float values and is exact "
+        "at every length.",
+        language=star_free,
+        architecture=linear & diagonal & input_dependent & can_hold & can_fade,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=(
+            "the gate saturates to exactly 1.0 (Mamba: Δ pre-activation of about -25 in float32; a sigmoid "
+            "computed as 1/(1 + exp(-x)): logit of 17, a correctly rounded one: 17.4)",
+            "about the recurrence; a whole block is certified when it is compiled",
+        ),
+        reason=lambda f: f"star-free: saturated gates hold exactly in {f.dtype}",
+    ),
+    yes(
+        name="star-free-delta-rule",
+        statement="A delta-rule head is a set-reset register (β = 1 writes, β = 0 holds), so stacks of them "
+        "do every star-free language.",
+        language=star_free,
+        architecture=linear & householder & input_dependent,
+        senses=EXACT | FINITE | IEEE,
+        model=FLOATS,
+        assumptions=(
+            "β reaches 1, and v = 0 while a register holds: in the limit over the reals, by saturation in "
+            "floats",
+        ),
+        reason=lambda f: "star-free: each head is a set-reset register",
+    ),
+    no(
+        name="nonnegative-gates-need-star-free",
+        statement="Diagonal layers with gates in [0,1] recognise only star-free regular languages.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=FINITE,
+        reference=Reference("Sarrof2024"),
+        provenance=Provenance.READ,
+        model=SARROF,
+        assumptions=(
+            "the state is normalised before the readout; an unbounded counter read without a norm escapes "
+            "the argument",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    ),
+    no(
+        name="nonnegative-gates-are-aperiodic",
+        statement="Linear recurrences with nonnegative eigenvalues are aperiodic for every convex covering: "
+        "they implement no alternating function.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=EXACT,
+        reference=Reference("Dankowiakowski2025", "Theorem 9"),
+        provenance=Provenance.READ,
+        model=TAME,
+        assumptions=(
+            "stated for one layer and a readout on finitely many open convex sets; stacks with tame maps by "
+            "the sign lemma (docs/theory/tame-maps.md)",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    ),
+    no(
+        name="monotone-floats",
+        statement="In float arithmetic a step with a gate ≥ 0 is a monotone map of a finite chain, so its "
+        "iterates settle: diagonal layers with gates in [0,1] recognise only star-free languages in any "
+        "float format.",
+        language=regular & ~star_free,
+        architecture=linear & diagonal & nonnegative,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=(
+            "step by step evaluation with a monotone rounding, fused or not; a related result: [Nowak2026]",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    ),
+    no(
+        name="delta-rule-nonnegative",
+        statement="Products of factors I - β k kᵀ with β in [0,1] have no eigenvalue of modulus 1 but 1, so "
+        "they recognise only star-free regular languages.",
+        language=regular & ~star_free,
+        architecture=linear & householder & nonnegative,
+        senses=FINITE,
+        reference=Reference("Grazzi2025", "Proposition 1"),
+        provenance=Provenance.READ,
+        model=CAST,
+        assumptions=(
+            "Theorem 1 is about (11)*; a loop of several letters, or several factors, is covered by the "
+            "proposition on products",
+            "over the reals, where a state may fade without end, several factors do more "
+            "(exact-products-of-contractions)",
+        ),
+        reason=_not_star_free,
+        witness=Facts.counter_witness,
+    ),
+    yes(
         name="bounded-dyck-two-layers",
         statement="Two layers of width O(m log K) predict bounded Dyck(K, m): a depth counter, then one "
         "register for each depth.",
@@ -224,9 +197,8 @@ theorem(
         & counts_by(WayOfCounting.FREE, WayOfCounting.SLOW_DECAY)
         & plain_state,
         over_the_reals=exact_gates,
-        senses=frozenset({Sense.EXACT, Sense.FINITE_PRECISION}),
+        senses=EXACT | FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
@@ -235,24 +207,20 @@ theorem(
         ),
         reason=lambda f: "depth counter and one register per depth, no stack",
         size=_bounded_dyck_size,
-    )
-)
-
-theorem(
-    Theorem(
+    ),
+    yes(
         name="flip-flop-two-layers",
         statement="Two layers predict the flip-flop language: the last instruction, then the last "
         "written bit.",
         language=of_family({"flip-flop"}, "the flip-flop language"),
         architecture=linear & diagonal & input_dependent & can_hold & can_fade,
-        senses=frozenset({Sense.FINITE_PRECISION}),
+        senses=FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
-        conclusion=Status.YES,
         reference=Reference("Sarrof2024"),
         provenance=Provenance.READ,
         model=SARROF,
         assumptions=("gates 0 and 1 are available: over the reals in the limit, in floats by saturation",),
         reason=lambda f: "layer 1 keeps the instruction, layer 2 the bit",
         size=lambda f, a: Size(layers=2, width=5, note="3 + 2"),
-    )
+    ),
 )
