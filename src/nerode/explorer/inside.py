@@ -27,7 +27,7 @@ from nerode.analysis.extraction import (
 from nerode.core import BudgetExceeded, InputError
 from nerode.explorer.orders import AttentionOrder, RunOrder, request_budget
 from nerode.explorer.runs import run_folder
-from nerode.explorer.steps import Number, Step, plain_numbers
+from nerode.explorer.traces import Number, Step, plain_numbers
 from nerode.languages import Legal, Word, minimise
 from nerode.models import TORCH_DTYPES
 from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, load_model
