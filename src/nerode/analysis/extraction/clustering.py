@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from nerode.analysis.extraction.learning import HypothesisTest, find_failures
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
-from nerode.analysis.extraction.probing import HypothesisTest, find_failures
 from nerode.core import Budget, InputError, started
 from nerode.languages import Word
 

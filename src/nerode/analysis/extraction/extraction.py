@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from torch import nn
 
 from nerode.analysis.extraction.clustering import extract_by_clusters
 from nerode.analysis.extraction.comparison import (
@@ -18,10 +17,9 @@ from nerode.analysis.extraction.comparison import (
     find_difference,
     theory_of,
 )
-from nerode.analysis.extraction.learning import extract_by_queries
+from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine, Queries, States, joined
-from nerode.analysis.extraction.probing import HypothesisTest, find_failures
 from nerode.analysis.extraction.question import (
     NOTHING,
     Kind,
@@ -352,13 +350,6 @@ def _theory(
         return theory_of(machine, question, architectures, budget)
     except BudgetExceeded:
         return None
-
-
-def subject_of(
-    model: nn.Module, *, name: str = "the network", language: Language | None = None
-) -> LoadedNetwork:
-    """Returns a model that is in memory as something to extract from."""
-    return LoadedNetwork(name=name, model=model.eval(), language=language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

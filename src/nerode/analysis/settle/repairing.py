@@ -28,7 +28,7 @@ from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, NetworkQuestion, question_of
-from nerode.analysis.settle import settle
+from nerode.analysis.settle.settling import settle
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream, to_mapping
 from nerode.languages import END, Word
