@@ -1,10 +1,10 @@
 """Analyses of networks: spectrum, memory, states, the automaton that was learned, proofs, repair.
 
-Open `aspects/examination` first: what `nerode analyse` computes. `subject` loads the network to look at.
+Open `examination` first: what `nerode analyse` computes. `subject` loads the network that is looked at.
 """
 
-from nerode.analysis.aspects.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
 from nerode.analysis.aspects.metric_automata import metric
+from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
 from nerode.analysis.probes import answer_words
 from nerode.analysis.settle.repairing import FailureSearch, RepairSettings, find_failing_word, repair
 from nerode.analysis.standing import compare_standing

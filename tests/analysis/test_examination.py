@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.aspects.examination import AnalysisOptions, analyse
+from nerode.analysis.examination import AnalysisOptions, analyse
 from nerode.analysis.subject import load_subject
 from nerode.core import InputError
 from nerode.proofs import write_folder
