@@ -61,6 +61,32 @@ class Batch:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    @classmethod
+    def of(cls, inputs: npt.NDArray[Any], targets: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> Batch:
+        """Returns the batch of arrays."""
+        return cls(
+            inputs=torch.from_numpy(inputs), targets=torch.from_numpy(targets), mask=torch.from_numpy(mask)
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Returns the sequences of several batches, which have one length."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            inputs=torch.cat([part.inputs for part in parts]),
+            targets=torch.cat([part.targets for part in parts]),
+            mask=torch.cat([part.mask for part in parts]),
+        )
+
+    def cut(self, rows: slice, positions: slice) -> Batch:
+        """Returns some positions of some of the sequences."""
+        return Batch(
+            inputs=self.inputs[rows, positions],
+            targets=self.targets[rows, positions],
+            mask=self.mask[rows, positions],
+        )
+
     def rows(self, chosen: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Batch:
         """Returns some of the sequences."""
         index = torch.as_tensor(chosen, dtype=torch.int64)
@@ -176,7 +202,7 @@ class Task(ABC):
                 parts.append(batch.rows(rows))
                 found += len(rows)
             if found == count:
-                return _joined(parts)
+                return Batch.joined(parts)
         raise InputError(
             f"{self.name} has hardly any sequence of length {length} in the {split} split "
             f"({found} found, {count} wanted); choose another length"
@@ -251,16 +277,6 @@ def _weights(places: int) -> npt.NDArray[np.uint64]:
     weights: npt.NDArray[np.uint64] = drawn | np.uint64(1)
     weights.setflags(write=False)
     return weights
-
-
-def _joined(parts: list[Batch]) -> Batch:
-    if len(parts) == 1:
-        return parts[0]
-    return Batch(
-        inputs=torch.cat([p.inputs for p in parts]),
-        targets=torch.cat([p.targets for p in parts]),
-        mask=torch.cat([p.mask for p in parts]),
-    )
 
 
 Labels = Literal["all", "last"]

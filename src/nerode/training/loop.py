@@ -117,11 +117,7 @@ def add_holds(batch: Batch, task: Task, aids: TrainingAids, *, seed: int, step: 
     assert isinstance(task, FormalLanguageTask)
     held = task.draw_held(batch.inputs.shape[1], count, stream(seed, "holds", step))
     rest = batch.rows(range(len(held), len(batch)))
-    return Batch(
-        inputs=torch.cat([held.inputs, rest.inputs]),
-        targets=torch.cat([held.targets, rest.targets]),
-        mask=torch.cat([held.mask, rest.mask]),
-    )
+    return Batch.joined([held, rest])
 
 
 def first_state(

@@ -99,8 +99,7 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | 
     """The earliest mistake in a batch of tests."""
     state = None
     for first in range(0, batch.inputs.shape[1], _PART):
-        part = slice(first, first + _PART)
-        piece = Batch(inputs=batch.inputs[:, part], targets=batch.targets[:, part], mask=batch.mask[:, part])
+        piece = batch.cut(slice(None), slice(first, first + _PART))
         scores, state = run(model, piece.inputs, state)
         wrong = ~(task.correct(scores, piece) & (torch.isfinite(scores).all(-1) | ~piece.mask))
         if wrong.any():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
@@ -102,11 +101,7 @@ class BoundedDyck(Task):
         targets[:, :-1, 0] = words[:, 1:]
         targets[:, -1, 0] = self.outputs - 1
         targets[..., 1] = last_open(words)
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(targets),
-            mask=torch.from_numpy(targets[..., 1] >= 0),
-        )
+        return Batch.of(words, targets, targets[..., 1] >= 0)
 
     @property
     def chance(self) -> float:

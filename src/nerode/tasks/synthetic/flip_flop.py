@@ -192,11 +192,8 @@ def _batch(instructions: Integers, bits: Integers) -> Batch:
     mask = np.zeros((count, pairs, 2), dtype=np.bool_)
     mask[..., 0] = instructions == READ
     targets[~mask] = 0
-    return Batch(
-        inputs=torch.from_numpy(inputs).flatten(1),
-        targets=torch.from_numpy(targets).flatten(1),
-        mask=torch.from_numpy(mask).flatten(1),
-    )
+    shape = (count, 2 * pairs)
+    return Batch.of(inputs.reshape(shape), targets.reshape(shape), mask.reshape(shape))
 
 
 KIND = TaskKind(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from nerode.core import InputError, Reference, UnknownName
 from nerode.tasks.task import Axis, Batch, Labels, Memory, Task, TaskKind, require_range
@@ -127,9 +126,7 @@ class PatternTask(Task):
         targets[:, -pattern:] = symbols
         mask = np.zeros(inputs.shape, dtype=np.bool_)
         mask[:, -pattern:] = True
-        return Batch(
-            inputs=torch.from_numpy(inputs), targets=torch.from_numpy(targets), mask=torch.from_numpy(mask)
-        )
+        return Batch.of(inputs, targets, mask)
 
     @abstractmethod
     def _places(
@@ -280,11 +277,7 @@ class AssociativeRecall(Task):
         mask[:, -1] = True
         if settings.labels == "all":
             mask[:, 0::2] = _read_before(keys)
-        return Batch(
-            inputs=torch.from_numpy(inputs),
-            targets=torch.from_numpy(np.repeat(values, 2, axis=1)[:, :-1].copy()),
-            mask=torch.from_numpy(mask),
-        )
+        return Batch.of(inputs, np.repeat(values, 2, axis=1)[:, :-1].copy(), mask)
 
 
 def _read_before(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
