@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.moore import ExtractedMachine, Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
 from nerode.core import Budget, InputError, load_extra, started
 from nerode.languages import Word
@@ -142,21 +142,6 @@ MOST_STATES = 200
 """States of a hypothesis from which on learning ends: more are a sign that there is no automaton."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnedAutomaton:
-    """An automaton that was learned by queries.
-
-    Attributes:
-        machine: the automaton, minimal.
-        rounds: hypotheses that were tested.
-        consistent: whether the last test found no difference; otherwise the budget ended.
-    """
-
-    machine: Moore
-    rounds: int
-    consistent: bool
-
-
 def extract_by_queries(
     machine: Machine,
     *,
@@ -166,7 +151,7 @@ def extract_by_queries(
     product: ProductSettings | None = None,
     seed: int = 0,
     budget: Budget | None = None,
-) -> LearnedAutomaton:
+) -> ExtractedMachine:
     """Returns the automaton that queries to a network lead to.
 
     Args:
@@ -202,7 +187,7 @@ def extract_by_queries(
     letters = list(range(len(machine.alphabet)))
     # The machine remembers all words itself, so that AALpy need not.
     learned = run(letters, asked, test, automaton_type="moore", cache_and_non_det_check=False, print_level=0)
-    return LearnedAutomaton(
+    return ExtractedMachine(
         machine=to_moore(machine, learned).minimise(), rounds=test.rounds, consistent=not test.ended
     )
 
