@@ -148,7 +148,6 @@ def extract_by_queries(
     algorithm: Algorithm = "lstar",
     white_box: bool = False,
     probe: HypothesisTest | None = None,
-    product: ProductSettings | None = None,
     seed: int = 0,
     budget: Budget | None = None,
 ) -> ExtractedMachine:
@@ -160,7 +159,6 @@ def extract_by_queries(
         white_box: whether hypotheses are tested by looking at the states of the network, beside their own;
             otherwise by words alone.
         probe: the words of the test.
-        product: how finely states are told apart in a test that looks at them.
         seed: of the random words.
         budget: limits the states of a hypothesis and the time.
 
@@ -179,7 +177,6 @@ def extract_by_queries(
         asked,
         white_box=white_box,
         probe=probe or HypothesisTest(),
-        product=product or ProductSettings(),
         rng=np.random.default_rng(seed),
         budget=started(budget),
     )
@@ -242,7 +239,6 @@ def _test(
     *,
     white_box: bool,
     probe: HypothesisTest,
-    product: ProductSettings,
     rng: np.random.Generator,
     budget: Budget,
 ) -> Any:
@@ -266,7 +262,7 @@ def _test(
 
         def _find(self, ours: Moore) -> Word | None:
             if white_box:
-                return find_counterexample(machine, ours, product)
+                return find_counterexample(machine, ours, ProductSettings())
             failures = find_failures(machine, ours, probe, rng, most=1)
             return failures[0] if failures else None
 

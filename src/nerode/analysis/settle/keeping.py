@@ -67,7 +67,6 @@ def settle_folder(
     *,
     settings: SettleSettings | None = None,
     budget: Budget | None = None,
-    keep: bool = True,
     trust_code: bool = False,
     task: Task | None = None,
 ) -> Settlement:
@@ -77,7 +76,6 @@ def settle_folder(
         folder: of the run, the network or the model.
         settings: how far to search.
         budget: limits the CPU seconds.
-        keep: whether the settlement and its certificate are written into the folder of a run.
         trust_code: whether a module that the run names for its model may run.
         task: what a model should do that was not trained here.
 
@@ -90,7 +88,7 @@ def settle_folder(
     is_run = (folder / RESULT).exists()
     weights = run_tensor_hash(folder) if is_run else ""
     ended = settle(subject, settings=settings, budget=budget, weights=weights)
-    if keep and is_run:
+    if is_run:
         goal = goal_of(subject.task).language if ended.network is not None and subject.task else None
         keep_end(folder / SETTLED, ended, goal)
     return ended.settlement
@@ -318,17 +316,12 @@ def keep_end(target: Path, ended: Ended, language: Language | None = None) -> No
 
 
 def harden(
-    subject: LoadedNetwork,
-    *,
-    seed: int = 0,
-    settings: ExactTraining | None = None,
-    budget: Budget | None = None,
+    subject: LoadedNetwork, *, settings: ExactTraining | None = None, budget: Budget | None = None
 ) -> tuple[ExactProof, Settlement]:
     """Returns a hardened network with its end; that of the subject is not changed.
 
     Args:
         subject: a model of the zoo with its task.
-        seed: of the words, and of fresh weights.
         settings: of the training; the seconds are those of the budget if it has fewer.
         budget: limits the CPU seconds.
 
@@ -340,7 +333,7 @@ def harden(
     chosen, model = settings or ExactTraining(), subject.zoo_model
     if budget is not None:
         chosen = replace(chosen, cpu_seconds=max(0.1, min(chosen.cpu_seconds, budget.left())))
-    found = train_exact(model.config, subject.task, seed=seed, settings=chosen, given=model)
+    found = train_exact(model.config, subject.task, seed=0, settings=chosen, given=model)
     about = subject.task.name if subject.language is None else subject.language.name
     verdict = found.verdict
     end = Settlement(

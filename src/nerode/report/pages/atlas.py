@@ -13,7 +13,7 @@ from markupsafe import Markup
 from nerode.core import plural
 from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasAnswer, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
-from nerode.report.pages.outcomes import FINDINGS, OutcomeLine, outcome_line
+from nerode.report.pages.language import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
 from nerode.report.tables.verdicts import (
     FAMILY_ORDER,

@@ -61,13 +61,12 @@ class PublishedValue:
     reference: Reference
 
 
-def published_values(task: TaskGroup, papers: Iterable[Paper] | None = None) -> list[PublishedValue]:
+def published_values(task: TaskGroup) -> list[PublishedValue]:
     """Returns what papers have published about the task and the architectures of a report."""
-    known = list(PAPERS.values()) if papers is None else list(papers)
     found = []
     for model in task.models:
         names = {row.name for row in architectures_of(model.runs[0].record)}
-        for paper, table, line in _published_lines(known):
+        for paper, table, line in _published_lines():
             if line.architecture in names and len(names) == 1 and _same_task(task, line):
                 found += [_value(model, paper, table, cell) for cell in line.cells if _is_shown(cell)]
     return found
@@ -83,8 +82,8 @@ def reference_points(values: Iterable[PublishedValue], measure: str) -> tuple[Pu
     )
 
 
-def _published_lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, PaperTable, TableLine]]:
-    for paper in papers:
+def _published_lines() -> Iterator[tuple[Paper, PaperTable, TableLine]]:
+    for paper in PAPERS.values():
         for table in paper.tables:
             # Ticks and crosses are no accuracies.
             if not table.ticks:
