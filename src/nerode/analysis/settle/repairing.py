@@ -408,10 +408,7 @@ def continue_words(
         for letter in word:
             place = target.advance(place, letter)
         while len(word) < length:
-            after = [target.advance(place, letter) for letter in range(len(question.alphabet))]
-            open_letters = [
-                letter for letter, then in enumerate(after) if target.answer(then) not in (OUTSIDE, NOTHING)
-            ]
+            after, open_letters = question.continuations(place)
             letter = int(rng.choice(open_letters or range(len(question.alphabet))))
             word.append(letter)
             place = after[letter]

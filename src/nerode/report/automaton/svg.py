@@ -219,17 +219,18 @@ class AutomatonFigure:
 
 
 def automaton_figure(
-    dfa: Dfa, *, name: str = "", styled: bool = False, names: Sequence[str] = ()
+    dfa: Dfa, *, name: str = "", show_dead: bool = False, styled: bool = False, names: Sequence[str] = ()
 ) -> AutomatonFigure:
     """Returns the drawing of an automaton, or a sentence that says why there is none.
 
     Args:
         dfa: the automaton, usually minimal.
         name: how the language is called, for readers that hear the page.
+        show_dead: whether to draw the dead state, faint, instead of mentioning it.
         styled: whether it carries its colours, for a place without the style sheet of our pages.
         names: of the states, instead of their numbers.
     """
-    diagram = Diagram.of(dfa, names=names)
+    diagram = Diagram.of(dfa, show_dead=show_dead, names=names)
     if not is_drawable(diagram):
         words = Markup('<p class="too-large">{}</p>').format(too_large_note(diagram))
         return AutomatonFigure(
