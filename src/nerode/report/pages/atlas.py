@@ -11,13 +11,14 @@ from typing import Any, cast
 from markupsafe import Markup
 
 from nerode.core import plural
-from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasAnswer, AtlasEntry, AtlasNetwork
+from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
 from nerode.report.pages.language import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
 from nerode.report.tables.verdicts import (
     FAMILY_ORDER,
     SENSE_TITLES,
+    VerdictText,
     family_title,
     sense_title,
 )
@@ -331,7 +332,7 @@ def _differences(
 
 def _cells(entry: AtlasEntry, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:
     """The number of the answer for each architecture and sense; -1 where there is none."""
-    nothing: tuple[AtlasAnswer | None, ...] = (None,) * len(SENSE_TITLES)
+    nothing: tuple[VerdictText | None, ...] = (None,) * len(SENSE_TITLES)
     return [
         [book.number(record) for record in entry.cells.get(architecture.name, nothing)]
         for architecture in architectures
@@ -345,22 +346,16 @@ class _AnswerBook:
         self.strings: list[str] = []
         self.answers: list[list[str | int | list[int]]] = []
         self._places: dict[str, int] = {}
-        self._numbers: dict[AtlasAnswer, int] = {}
+        self._numbers: dict[VerdictText, int] = {}
 
-    def number(self, answer: AtlasAnswer | None) -> int:
+    def number(self, answer: VerdictText | None) -> int:
         """Returns the number of an answer, which is noted if it is new."""
         if answer is None:
             return -1
         if answer not in self._numbers:
             self._numbers[answer] = len(self.answers)
-            texts = (
-                answer.reason,
-                answer.citation,
-                answer.key,
-                answer.provenance,
-                answer.size,
-                answer.witness,
-            )
+            cited = ("", "") if answer.citation is None else (answer.citation.text, answer.citation.key)
+            texts = (answer.reason, *cited, answer.provenance, answer.size, answer.witness)
             lists = (answer.assumptions, answer.tried)
             self.answers.append(
                 [

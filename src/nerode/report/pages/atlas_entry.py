@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nerode.algebra import Profile
 from nerode.core import InputError, from_mapping
@@ -11,7 +11,7 @@ from nerode.report.drawing import NetworkDrawing, draw_network
 from nerode.report.notation import language_title
 from nerode.report.pages.language import view_language
 from nerode.report.pages.render import Bibliography, environment
-from nerode.report.tables.verdicts import SENSE_TITLES, answer, families
+from nerode.report.tables.verdicts import SENSE_TITLES, VerdictText, answer, families
 from nerode.study import NetworkStudy, Study
 from nerode.verdict import Sense, Verdict
 
@@ -20,39 +20,6 @@ LANGUAGE_KINDS = ("star-free", "solvable groups", "non-solvable", "not regular",
 
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtlasAnswer:
-    """A verdict of the matrix.
-
-    Attributes:
-        status: "yes", "no" or "open".
-        reason: in one sentence.
-        citation: the work behind it, as text.
-        key: of that work.
-        provenance: whether the result is the paper's or derived here.
-        size: of a network that does it.
-        witness: of a "no".
-        assumptions: of the theorem.
-        tried: theorems that do not apply to an open question, with the reason.
-        mark: the answer as the matrix shows it.
-        conditional_on: what the answer hangs on.
-        no_network: for "yes", why no network is compiled.
-    """
-
-    status: str
-    reason: str
-    citation: str
-    key: str
-    provenance: str
-    size: str
-    witness: str
-    assumptions: tuple[str, ...]
-    tried: tuple[str, ...]
-    mark: str = ""
-    conditional_on: str = ""
-    no_network: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +66,7 @@ class AtlasEntry:
     group: str
     text: str
     task: str
-    cells: dict[str, tuple[AtlasAnswer | None, ...]]
+    cells: dict[str, tuple[VerdictText | None, ...]]
     summary: str
     section: str
     cited: tuple[str, ...]
@@ -164,7 +131,7 @@ def entry_from_json(values: Mapping[str, object] | None) -> AtlasEntry | None:
 
 def _cells(
     verdicts: Sequence[Verdict], bibliography: Bibliography
-) -> dict[str, tuple[AtlasAnswer | None, ...]]:
+) -> dict[str, tuple[VerdictText | None, ...]]:
     found = {(v.architecture, v.sense): v for v in verdicts}
     return {
         name: tuple(_answer(found.get((name, sense)), bibliography) for sense in SENSE_TITLES)
@@ -172,24 +139,9 @@ def _cells(
     }
 
 
-def _answer(verdict: Verdict | None, bibliography: Bibliography) -> AtlasAnswer | None:
-    if verdict is None:
-        return None
-    text = answer(verdict, bibliography)
-    return AtlasAnswer(
-        status=text.status,
-        reason=text.reason,
-        citation=text.citation.text if text.citation else "",
-        key=text.citation.key if text.citation else "",
-        provenance=text.provenance,
-        size=text.size,
-        witness=text.witness,
-        assumptions=text.assumptions,
-        tried=text.tried,
-        mark=text.mark,
-        conditional_on=text.conditional_on,
-        no_network=text.no_network,
-    )
+def _answer(verdict: Verdict | None, bibliography: Bibliography) -> VerdictText | None:
+    """A verdict as text, without what the page says elsewhere, so that the same answer is written once."""
+    return None if verdict is None else replace(answer(verdict, bibliography), sense="", model="")
 
 
 def _network(item: NetworkStudy) -> AtlasNetwork:

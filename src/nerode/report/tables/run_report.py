@@ -61,12 +61,13 @@ class PublishedValue:
     reference: Reference
 
 
-def published_values(task: TaskGroup) -> list[PublishedValue]:
+def published_values(task: TaskGroup, papers: Iterable[Paper] | None = None) -> list[PublishedValue]:
     """Returns what papers have published about the task and the architectures of a report."""
+    known = list(PAPERS.values()) if papers is None else list(papers)
     found = []
     for model in task.models:
         names = {row.name for row in architectures_of(model.runs[0].record)}
-        for paper, table, line in _published_lines():
+        for paper, table, line in _published_lines(known):
             if line.architecture in names and len(names) == 1 and _same_task(task, line):
                 found += [_value(model, paper, table, cell) for cell in line.cells if _is_shown(cell)]
     return found
@@ -82,8 +83,8 @@ def reference_points(values: Iterable[PublishedValue], measure: str) -> tuple[Pu
     )
 
 
-def _published_lines() -> Iterator[tuple[Paper, PaperTable, TableLine]]:
-    for paper in PAPERS.values():
+def _published_lines(papers: Iterable[Paper]) -> Iterator[tuple[Paper, PaperTable, TableLine]]:
+    for paper in papers:
         for table in paper.tables:
             # Ticks and crosses are no accuracies.
             if not table.ticks:
