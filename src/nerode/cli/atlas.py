@@ -27,20 +27,8 @@ from nerode.cli.options import (
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, enforce, plural, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import (
-    AtlasEntry,
-    atlas_page,
-    count_open,
-    entry_from_json,
-    entry_of,
-    read_highlights,
-)
-from nerode.study import (
-    StudyCache,
-    declared_verdicts,
-    for_all_languages,
-    study_named,
-)
+from nerode.report import AtlasEntry, atlas_page, count_open, entry_from_json, entry_of, read_highlights
+from nerode.study import StudyCache, declared_verdicts, for_all_languages, study_named
 from nerode.verdict import Sense, Status
 
 

@@ -15,13 +15,7 @@ from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasEntry, AtlasNet
 from nerode.report.pages.highlights import Highlight
 from nerode.report.pages.language import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
-from nerode.report.tables.verdicts import (
-    FAMILY_ORDER,
-    SENSE_TITLES,
-    VerdictText,
-    family_title,
-    sense_title,
-)
+from nerode.report.tables.verdicts import FAMILY_ORDER, SENSE_TITLES, VerdictText, family_title, sense_title
 from nerode.study import READINGS, TrainingOutcome, find_disagreements
 from nerode.verdict import ARCHITECTURES, Architecture, Sense, State
 
