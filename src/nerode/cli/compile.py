@@ -166,7 +166,15 @@ def compile_command(
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
         if named:
-            model = write_model(output, network, found, chosen, **_model_options(options))
+            model = write_model(
+                output,
+                network,
+                found,
+                chosen,
+                dtype=options["dtype"],
+                surroundings=options["surroundings"],
+                proofs=not options["no_certificate"],
+            )
     if as_json:
         click.echo(json.dumps(_compile_object(network, certificate, output, model), ensure_ascii=False))
     else:
@@ -239,14 +247,6 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool, *, asked: str)
         first = f"no construction here makes {target} do {language}; no theorem here says that it cannot:"
     lines = [first, *(f"  {reason}" for reason in refusal.reasons), f"Next: nerode check {asked}"]
     click.echo("\n".join(lines), err=True)
-
-
-def _model_options(options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "dtype": options["dtype"],
-        "surroundings": options["surroundings"],
-        "proofs": not options["no_certificate"],
-    }
 
 
 def _compile_object(

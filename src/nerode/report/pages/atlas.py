@@ -87,7 +87,7 @@ def atlas_page(
     bibliography = Bibliography()
     for entry in entries:
         bibliography.note(entry.cited)
-    known = _by_language(trained, entries)
+    known = [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
     verdicts = {**_verdicts(entries, sense), **(declared or {})}
     families = list(dict.fromkeys(map(family_title, architectures)))
     data = {
@@ -103,7 +103,7 @@ def atlas_page(
         "answers": book.answers,
         "cells": cells,
         "trained": _trained_data(known, architectures),
-        "networks": [[_network_data(item) for item in entry.networks] for entry in entries],
+        "networks": [[[n.target, n.size, list(n.proofs)] for n in entry.networks] for entry in entries],
         "made": [_made(entry, architectures) for entry in entries],
     }
     totals = {status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")}
@@ -206,10 +206,6 @@ def _made(entry: AtlasEntry, architectures: Sequence[Architecture]) -> dict[int,
     return found
 
 
-def _network_data(item: AtlasNetwork) -> list[Any]:
-    return [item.target, item.size, list(item.proofs)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCells:
     """The number of open cells of languages × architectures × senses; a sense without meaning has none.
@@ -279,12 +275,6 @@ def _architecture_sections(
             )
         )
     return found
-
-
-def _by_language(
-    trained: Sequence[TrainingOutcome], entries: Sequence[AtlasEntry]
-) -> list[list[TrainingOutcome]]:
-    return [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
 
 
 def _trained_data(

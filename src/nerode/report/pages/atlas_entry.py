@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nerode.algebra import Profile
 from nerode.core import InputError, from_mapping
-from nerode.report.drawing import NetworkDrawing, draw_network
+from nerode.network import network_parts
 from nerode.report.notation import language_title
 from nerode.report.pages.language import view_language
 from nerode.report.pages.render import Bibliography, environment
@@ -17,6 +17,9 @@ from nerode.verdict import Sense, Verdict
 
 LANGUAGE_KINDS = ("star-free", "solvable groups", "non-solvable", "not regular", "regular")
 """Classes of languages in the order of the atlas; the last one is for those whose groups are not known."""
+
+NetworkParts = list[tuple[str, list[str]]]
+"""The embedding, the layers and the decoder: a title each, and lines."""
 
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""
@@ -154,12 +157,12 @@ def _network(item: NetworkStudy) -> AtlasNetwork:
     )
 
 
-def _drawing(networks: Sequence[NetworkStudy]) -> NetworkDrawing | None:
-    """The smallest proved network, if one can be read; None if there is none."""
+def _drawing(networks: Sequence[NetworkStudy]) -> tuple[str, NetworkParts] | None:
+    """The target and the parts of the smallest proved network, if one can be read; None if there is none."""
     drawn = [
-        (item.network.num_parameters, item.target, draw_network(item.network))
+        (item.network.num_parameters, item.target, network_parts(item.network))
         for item in networks
         if item.network is not None and item.is_proved
     ]
-    readable = [part for part in drawn if part[2].num_lines <= _MOST_DRAWN]
-    return min(readable, key=lambda part: part[:2])[2] if readable else None
+    readable = [found for found in drawn if sum(len(lines) for _, lines in found[2]) <= _MOST_DRAWN]
+    return min(readable, key=lambda found: found[:2])[1:] if readable else None

@@ -155,7 +155,7 @@ def view_language(
         figure=None
         if dfa is None
         else automaton_figure(dfa, name=language.name, names=_state_names(language)),
-        memberships=_memberships(language.alphabet, profile, bibliography),
+        memberships=tuple(_membership(language.alphabet, m, bibliography) for m in profile.classes.values()),
         eggboxes=tuple(tuple(box for box in eggboxes if box.level == level) for level in levels),
         pulse=_pulse(language, profile.counter),
         witness=_witness(language.alphabet, profile.counter),
@@ -173,12 +173,6 @@ def _state_names(language: Language) -> tuple[str, ...]:
 
 def _word(alphabet: Alphabet, word: Sequence[int]) -> str:
     return shorten(alphabet.decode(word), _MAX_WORD)
-
-
-def _memberships(
-    alphabet: Alphabet, profile: Profile, bibliography: Bibliography
-) -> tuple[MembershipView, ...]:
-    return tuple(_membership(alphabet, m, bibliography) for m in profile.classes.values())
 
 
 def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -> MembershipView:
