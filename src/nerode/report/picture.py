@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nerode.core import MARK, load_extra
-from nerode.report.notation import visible
+from nerode.report.notation import TEX_CHARACTERS, visible
 
 Point = tuple[float, float]
 
@@ -219,16 +219,7 @@ def _svg_ink(shape: Circle | Curve | Rectangle | Words) -> Markup:
 
 
 _TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
+    **TEX_CHARACTERS,
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
@@ -236,8 +227,6 @@ _TEX = {
     "-": "{-}",
     "Σ": r"$\Sigma$",
     "ε": r"$\varepsilon$",
-    "·": r"$\cdot$",
-    "×": r"$\times$",
     "←": r"$\leftarrow$",
     "→": r"$\rightarrow$",
     "≥": r"$\geq$",

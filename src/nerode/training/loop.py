@@ -433,10 +433,7 @@ class Trainer:
         torch.default_generator.manual_seed(_draw(self.spec.run.seed, "dropout", progress.step))
         loss = self._update(batch)
         if progress.divergence is None:
-            progress.step += 1
-            progress.samples += len(batch)
-            progress.loss_sum += loss
-            if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
+            if self.count(loss, len(batch)):
                 self.validate()
                 self.report("validation", loss)
             elif time.perf_counter() - self._reported > _SECONDS_BETWEEN_EVENTS:
@@ -466,6 +463,14 @@ class Trainer:
             return value
         self.optimiser.step()
         return value
+
+    def count(self, loss: float, samples: int) -> bool:
+        """Notes an update, and returns whether it is time to validate."""
+        progress = self.progress
+        progress.step += 1
+        progress.samples += samples
+        progress.loss_sum += loss
+        return progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps
 
     def validate(self) -> None:
         """Adds a validation to the history, and decides about longer sequences or the end."""
