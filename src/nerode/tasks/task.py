@@ -123,6 +123,7 @@ class Task(ABC):
         features: number of features of its inputs; None for letters.
         outputs: number of scores at each position.
         training_lengths: the shortest and the longest length of training.
+        length_parity: 0 if all lengths are even, 1 if all are odd, None if there are both.
         test_lengths: lengths to test with these settings; empty for those of the kind.
         axes: what else can be varied in tests.
     """
@@ -133,6 +134,7 @@ class Task(ABC):
     features: int | None = None
     outputs: int
     training_lengths: tuple[int, int]
+    length_parity: int | None = None
     test_lengths: tuple[int, ...] = ()
     axes: tuple[Axis, ...] = ()
     targets_are_bits: bool = False
@@ -151,9 +153,9 @@ class Task(ABC):
         return torch.zeros(len(batch), dtype=torch.bool)
 
     def trains_on(self, length: int) -> bool:
-        """Returns whether a length is trained on; by default, all from the shortest to the longest are."""
+        """Returns whether a length is trained on; by default, all there are from shortest to longest."""
         low, high = self.training_lengths
-        return low <= length <= high
+        return low <= length <= high and self.length_parity in (None, length % 2)
 
     def has(self, length: int) -> bool:
         """Returns whether there are sequences of a length, whatever their split."""
@@ -225,7 +227,11 @@ class Task(ABC):
             UnknownName: if the task has no such axis.
             InputError: if there is no sequence at this value.
         """
-        raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+        raise self.unknown_axis(axis)
+
+    def unknown_axis(self, axis: str) -> UnknownName:
+        """Returns the error for an axis that the task does not have."""
+        return UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
 
     def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
         """Returns what a trained model does in other tests than accuracy, as plain values for JSON.

@@ -26,7 +26,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core import InputError, Reference, UnknownName, to_mapping
+from nerode.core import InputError, Reference, to_mapping
 from nerode.tasks.task import Answer, Axis, Batch, Memory, Task, TaskKind
 
 
@@ -162,7 +162,7 @@ class Counting(Task):
         The value is the shortest time off; the longest one and the length are larger by the same factor.
         """
         if axis != "time-off":
-            raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+            raise self.unknown_axis(axis)
         settings = self.settings
         shortest, longest = settings.off
         if value == shortest:

@@ -68,6 +68,7 @@ class ModularArithmetic(Task):
 
     name = "modular-arithmetic"
     memory = Memory.STATEFUL
+    length_parity = 0
 
     def __init__(self, settings: ModularArithmeticSettings) -> None:
         self.settings = settings
@@ -77,11 +78,6 @@ class ModularArithmetic(Task):
             settings.shortest + settings.shortest % 2,
             settings.longest - settings.longest % 2,
         )
-
-    def trains_on(self, length: int) -> bool:
-        """Returns whether it is an even length of the range."""
-        low, high = self.training_lengths
-        return length % 2 == 0 and low <= length <= high
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns expressions with uniform residues and operators."""
