@@ -15,6 +15,7 @@ import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.proofs.exact_training import ExactProof, ExactTraining, train_exact
@@ -146,42 +147,32 @@ def _settle_compiled(folder: Path, network: Network, language: Language, budget:
     if not any(claim.length == "all" and claim.task in WORDS for claim in claims):
         outcome = certify(network, language, budget=budget.start())
         claims = outcome.claims if isinstance(outcome, Certificate) else ()
-    spent = {"about": title_of(language), "states": 0, "cpu_seconds": round(time.process_time() - begun, 3)}
     proved = next((claim for claim in claims if claim.length == "all" and claim.task in WORDS), None)
+    end: dict[str, Any] = {"words": WORDS[PREDICT], "dtype": None, "method": CLOSURE}
     if proved is not None:
-        return Settlement(
-            status="proved",
-            words=WORDS[proved.task],
-            dtype=proved.dtype,
-            method=proved.method,
-            length="all",
-            noise=None if proved.eps is None else str(proved.eps),
-            claims=tuple(claim.covers for claim in claims),
-            **spent,  # type: ignore[arg-type]
-        )
-    if isinstance(outcome, Refutation):
-        return Settlement(
-            status="refuted",
-            words=WORDS[PREDICT],
-            dtype=None,
-            method=CLOSURE,
-            length=len(outcome.word) - 1,
-            word=outcome.word,
-            expected=" ".join(outcome.expected) or "nothing",
-            got=" ".join(outcome.got) or "nothing",
-            shortest=True,
-            **spent,  # type: ignore[arg-type]
-        )
-    reason = outcome.reason if isinstance(outcome, Unproved) else "no claim speaks of all lengths"
-    return Settlement(
-        status="unsettled",
-        words=WORDS[PREDICT],
-        dtype=None,
-        method=CLOSURE,
-        length=0,
-        reason=reason,
-        **spent,  # type: ignore[arg-type]
-    )
+        end = {
+            "status": "proved",
+            "words": WORDS[proved.task],
+            "dtype": proved.dtype,
+            "method": proved.method,
+            "length": "all",
+            "noise": None if proved.eps is None else str(proved.eps),
+            "claims": tuple(claim.covers for claim in claims),
+        }
+    elif isinstance(outcome, Refutation):
+        end |= {
+            "status": "refuted",
+            "length": len(outcome.word) - 1,
+            "word": outcome.word,
+            "expected": " ".join(outcome.expected) or "nothing",
+            "got": " ".join(outcome.got) or "nothing",
+            "shortest": True,
+        }
+    else:
+        reason = outcome.reason if isinstance(outcome, Unproved) else "no claim speaks of all lengths"
+        end |= {"status": "unsettled", "length": 0, "reason": reason}
+    seconds = round(time.process_time() - begun, 3)
+    return Settlement(about=title_of(language), states=0, cpu_seconds=seconds, **end)
 
 
 def confirmed_settlement(
