@@ -15,9 +15,8 @@ from typing import Any
 import torch
 
 from nerode.analysis import analyse, load_subject
-from nerode.analysis.examination import Analysis
 from nerode.core import write_atomically
-from nerode.records import read_toml, run_name
+from nerode.records import Analysis, read_toml, run_name
 from nerode.training import run_key, specs_of_seeds
 from nerode.training.runs import run_in
 

@@ -78,7 +78,7 @@ def test_large_answers_are_refused() -> None:
 
 def child(body: str) -> subprocess.CompletedProcess[str]:
     code = (
-        "from nerode.explorer.workers import set_limits\n"
+        "from nerode.explorer.jobs import set_limits\n"
         "set_limits(seconds={seconds}, cpu_seconds={cpu}, memory=1 << 30)\n" + body
     )
     limits = {"seconds": 60, "cpu": 1} if "while" in body else {"seconds": 1, "cpu": 60}

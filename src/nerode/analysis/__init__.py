@@ -5,10 +5,10 @@ Open `examination` first: what `nerode analyse` computes. `subject` loads the ne
 
 from nerode.analysis.aspects.metric_automata import metric
 from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
-from nerode.analysis.outside_models import answer_words, require_own_models, score_import
-from nerode.analysis.repairing import FailureSearch, RepairSettings, find_failing_word, repair
+from nerode.analysis.probes import answer_words
+from nerode.analysis.settle.repairing import FailureSearch, RepairSettings, find_failing_word, repair
 from nerode.analysis.standing import compare_standing
-from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.analysis.subject import LoadedNetwork, load_subject, require_own_models, score_import
 
 __all__ = [
     "ANALYSIS_PARTS",

@@ -1,16 +1,20 @@
-"""Words for analyses, of a task or random, and the margins of the correct answers on them by length."""
+"""Words for analyses, given, of a task or random: the answers to them, and their margins by length."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.question import NOTHING, NetworkQuestion, is_member, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
+from nerode.languages import END
 from nerode.models import Model
 from nerode.models.compiled import CompiledModel
 from nerode.records import LengthMargin, Margins
@@ -114,6 +118,48 @@ def read_word(subject: LoadedNetwork, text: str) -> Tensor:
         what = f"has {unknown[0]!r}, which is no letter" if unknown else "is empty"
         raise InputError(f"the word {text!r} {what}; the letters are: {shown}")
     return torch.tensor([[symbols.index(part) for part in parts]])
+
+
+_SHOWN = 5
+"""Likeliest letters that are named where no language is known."""
+
+
+def answer_words(subject: LoadedNetwork, texts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yields for each word whether it is accepted and what may follow each prefix.
+
+    Without a language the likeliest letters after the word stand there instead.
+
+    Raises:
+        InputError: for a symbol that is no letter.
+    """
+    question = None if subject.task is None else question_of(subject.task)
+    machine = None if question is None else Machine(subject.model, question)
+    for text in texts:
+        if machine is None or question is None:
+            yield _likeliest(subject, text)
+        else:
+            yield _answer(machine, question, text)
+
+
+def _answer(machine: Machine, question: NetworkQuestion, text: str) -> dict[str, Any]:
+    word = question.alphabet.encode(text)
+    (outputs,) = machine.traces([word])
+    follows = [[] if output == NOTHING else output.split(" ") for output in outputs]
+    return {
+        "word": question.alphabet.decode(word),
+        "accept": is_member(outputs[-1], question.kind),
+        "next": follows if question.kind == "prediction" else [],
+    }
+
+
+@torch.no_grad()
+def _likeliest(subject: LoadedNetwork, text: str) -> dict[str, Any]:
+    letters = read_word(subject, text)
+    shares = subject.model(letters, None)[0][0, -1].double().softmax(-1)
+    names = (*symbols_of(subject), END)
+    best = shares.argsort(descending=True)[:_SHOWN].tolist()
+    found = {names[i] if i < len(names) else str(i): round(float(shares[i]), 6) for i in best}
+    return {"word": text, "likeliest": found}
 
 
 def plain(value: float) -> float | None:

@@ -16,7 +16,7 @@ from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.extraction import architectures_of, names_in_theory
 from nerode.analysis.extraction.question import MooreTarget, question_of
 from nerode.analysis.proofs.run_proofs import check_proof
-from nerode.analysis.settle.settling import confirmed_settlement, replay_settlement
+from nerode.analysis.settle.keeping import confirmed_settlement, replay_settlement
 from nerode.analysis.subject import load_subject
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName, started, to_mapping

@@ -1,32 +1,55 @@
-"""Networks for analyses: a trained run, a saved model or a compiled network, with all that is known of it."""
+"""Networks for analyses: a trained run, a saved model or a compiled network, with all that is known of it.
+
+Of models that were not made here: the scores of an imported one, a check of own ones before their training.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from nerode.core import FormatError, InputError, plural, read_bytes
+from nerode.core import FormatError, InputError, plural, read_bytes, to_mapping
 from nerode.languages import Language
-from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, read_model, read_tensors
+from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, is_stateful, read_model, read_tensors
 from nerode.models.compiled import load_model
 from nerode.network import Network
 from nerode.proofs import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
 from nerode.records import (
     IMPORT_FILE,
     RESULT,
+    CompleteSpec,
     ImportRecord,
+    ModelSpec,
+    OptimiserSpec,
     RunRecord,
+    RunSpec,
     TaskConfig,
     TrainSpec,
+    extrapolates_to,
+    first_failing_length,
     read_import,
     read_run,
     untrusted_code,
 )
-from nerode.tasks import Task, build_task
-from nerode.training import MODEL, WEIGHTS, Build, own_builder, spec_model
+from nerode.tasks import Task, build_task, complete_task
+from nerode.training import (
+    MODEL,
+    WEIGHTS,
+    Build,
+    declared_theory,
+    describe_environment,
+    evaluate,
+    measure_own,
+    own_builder,
+    spec_model,
+    tested_lengths,
+)
+from nerode.verdict import contradiction, find_architecture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +149,7 @@ def _imported(folder: Path) -> LoadedNetwork:
         )
     task = None
     if record.language:
-        kind = "language-recognition" if record.recognises else "language-prediction"
-        task = build_task(TaskConfig(name=kind, settings={"language": record.language}))
+        task = build_task(_imported_task(record))
     return LoadedNetwork(
         name=f"{folder.name} of {record.library}",
         model=model,
@@ -135,6 +157,12 @@ def _imported(folder: Path) -> LoadedNetwork:
         language=getattr(task, "language", None),
         imported=record,
     )
+
+
+def _imported_task(record: ImportRecord) -> TaskConfig:
+    """The task that an imported model is asked, of the language that it was imported with."""
+    kind = "language-recognition" if record.recognises else "language-prediction"
+    return TaskConfig(name=kind, settings={"language": record.language})
 
 
 def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
@@ -164,3 +192,95 @@ def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
         language=getattr(task, "language", None),
         build=build,
     )
+
+
+_SEQUENCES = 64
+"""Words of each length that an imported model is tested on."""
+
+
+def score_import(folder: Path) -> RunRecord:
+    """Returns the record of an imported model: its scores by length on the task of its language, no training.
+
+    Raises:
+        InputError: if it was imported without a language.
+    """
+    begun = time.process_time()
+    subject = load_subject(folder)
+    record, model = subject.imported, subject.model
+    if subject.task is None or record is None or not isinstance(model, Model):
+        raise InputError(
+            f"{folder} was imported without --language; nothing says what is correct, so there is no score"
+        )
+    task = _imported_task(record)
+    layers = ",".join(layer.name for layer in model.config.layers)
+    run = RunSpec(steps=1, test_sequences=_SEQUENCES)
+    spec = TrainSpec(task=task, model=ModelSpec(layers=layers), optimiser=OptimiserSpec(), run=run)
+    lengths = tested_lengths(spec)
+    scores = evaluate(model, subject.task, lengths, sequences=_SEQUENCES)
+    complete = CompleteSpec(
+        task=complete_task(task),
+        model=to_mapping(model.config.complete()),
+        optimiser=spec.optimiser,
+        run=replace(run, test_lengths=lengths),
+    )
+    measure, threshold = run.measure, run.test_threshold
+    return RunRecord(
+        key=complete.key,
+        title=f"{folder.name} ({record.library})",
+        spec=spec,
+        complete=complete,
+        parameters=model.num_parameters,
+        steps=0,
+        samples=0,
+        stopped="steps",
+        divergence=None,
+        history=(),
+        measure=measure,
+        threshold=threshold,
+        first_failing_length=first_failing_length(scores, measure=measure, threshold=threshold),
+        extrapolates_to=extrapolates_to(scores, measure=measure, threshold=threshold),
+        evaluations=scores,
+        axes=(),
+        examination={},
+        environment=describe_environment(),
+        cpu_seconds=0.0,
+        evaluation_cpu_seconds=time.process_time() - begun,
+    )
+
+
+def require_own_models(specs: Iterable[TrainSpec], *, certify: bool = False) -> None:
+    """Raises InputError for a model of the user's own that what is asked for would refuse after its training.
+
+    Each module is built once, which runs the user's code, and its first weights are measured.
+
+    Args:
+        specs: the runs that are asked for; models of the zoo pass.
+        certify: whether the runs are to be trained on until they can be proved, which own models cannot.
+
+    Raises:
+        InputError: if a module is not to be built, takes no state, has no `step` where one is needed, or has
+            weights that contradict its declared class; UnknownName for an unknown class.
+    """
+    seen = set()
+    for spec in specs:
+        if not spec.model.module or (spec.model.module, spec.task.name) in seen:
+            continue
+        seen.add((spec.model.module, spec.task.name))
+        if certify:
+            raise InputError(
+                f"{spec.model.module} is a model of your own; --certify trains layers of the zoo until they "
+                "can be proved. Train it without, and settle the run with `nerode prove RUN --trust-code`"
+            )
+        task = build_task(spec.task)
+        model = spec_model(spec.model, task, seed=spec.run.seed, build=own_builder(spec.model)).eval()
+        declared = declared_theory(spec.model, model)
+        if not declared:
+            continue
+        row = find_architecture(declared)
+        if not is_stateful(model):
+            raise InputError(
+                f"{spec.model.module} is declared as {row.name}, but has no `step` and `initial_state` by "
+                "which its transitions could be measured; add them, or leave the declaration out"
+            )
+        if trouble := contradiction(row, measure_own(model, task)):
+            raise InputError(f"{spec.model.module} contradicts its declaration: {trouble}")

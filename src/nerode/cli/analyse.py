@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, FiniteRange, RunPath, budgeted, force_option, trust_option
+from nerode.cli.options import (
+    FOLDER,
+    Command,
+    FiniteRange,
+    RunPath,
+    budgeted,
+    default_option,
+    force_option,
+    trust_option,
+)
 from nerode.cli.progress import Progress
 from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_mapping, write_atomically
 from nerode.records import ANALYSIS_FORMAT
@@ -25,28 +34,23 @@ PAGE_FILE = "analysis.html"
 @click.command(cls=Command)
 @click.argument("folder", metavar="RUN", type=RunPath())
 @click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of analysis.json and analysis.html; RUN/analysis by default.",
+    "-o", "--out", type=FOLDER, help="Folder of analysis.json and analysis.html; RUN/analysis by default."
 )
 @click.option("--word", help="Show states, gates and attention along this word (letters with spaces).")
 @click.option("--length", type=click.IntRange(1, 4096), help="Length of the random words.")
 @click.option(
     "--ngram", type=click.IntRange(1, 16), help="Also label hidden states by this number of last letters."
 )
-@click.option(
+@default_option(
     "--eps",
     type=FiniteRange(0, min_open=True),
     default=0.01,
-    show_default=True,
     help="Change below which a letter counts as forgotten.",
 )
-@click.option(
+@default_option(
     "--longest",
     type=click.IntRange(1, 10**8),
     default=100_000,
-    show_default=True,
     help="Flip-flops: number of ignored bits at the end of a stream.",
 )
 @click.option(
@@ -60,13 +64,8 @@ PAGE_FILE = "analysis.html"
     type=click.IntRange(2, 16),
     help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
 )
-@click.option(
-    "--automaton/--no-automaton",
-    default=True,
-    show_default=True,
-    help="Extract the learned automaton and draw it.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the words.")
+@default_option("--automaton/--no-automaton", default=True, help="Extract the learned automaton and draw it.")
+@default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the words.")
 @trust_option
 @force_option
 @budgeted(seconds=300.0)

@@ -14,8 +14,10 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
+    FILE,
     Command,
     budgeted,
+    default_option,
     force_option,
     read_trained,
     sense_option,
@@ -25,37 +27,16 @@ from nerode.cli.options import (
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, enforce, plural, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import (
-    AtlasEntry,
-    atlas_page,
-    count_open,
-    entry_from_json,
-    entry_of,
-    read_highlights,
-)
-from nerode.study import (
-    StudyCache,
-    declared_verdicts,
-    for_all_languages,
-    study_named,
-)
+from nerode.report import AtlasEntry, atlas_page, count_open, entry_from_json, entry_of, read_highlights
+from nerode.study import StudyCache, declared_verdicts, for_all_languages, study_named
 from nerode.verdict import Sense, Status
 
 
 @click.command(cls=Command)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("atlas.html"),
-    show_default=True,
-    help="HTML file to write.",
-)
+@default_option("-o", "--output", type=FILE, default=Path("atlas.html"), help="HTML file to write.")
 @click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
 @click.option("--only", metavar="NAME,…", help="Show only these languages.")
-@click.option(
-    "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
-)
+@default_option("--networks/--no-networks", default=True, help="Compile and certify networks.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Number of processes.")
 @trained_options
 @click.option("--fresh", is_flag=True, help="Compute everything again, without the cache.")

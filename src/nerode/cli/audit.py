@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, FiniteRange, budgeted
+from nerode.cli.options import Command, FiniteRange, budgeted, default_option
 from nerode.core import DTYPES, InputError
 
 if TYPE_CHECKING:
@@ -21,27 +21,17 @@ _DIGITS = 6
 
 @click.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option(
-    "--lengths", metavar="N,N", default="1,2,3,7,64,257", show_default=True, help="Lengths of the sequences."
-)
-@click.option(
-    "--dtype",
-    type=click.Choice(list(DTYPES)),
-    default="float32",
-    show_default=True,
-    help="Float format of weights and inputs.",
+@default_option("--lengths", metavar="N,N", default="1,2,3,7,64,257", help="Lengths of the sequences.")
+@default_option(
+    "--dtype", type=click.Choice(list(DTYPES)), default="float32", help="Float format of weights and inputs."
 )
 @click.option(
     "--tolerance",
     type=FiniteRange(min=0, min_open=True),
     help="Largest relative difference; 1e-5 in float32 and 1e-10 in float64 by default.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=(1 << 32) - 1),
-    default=0,
-    show_default=True,
-    help="Seed of weights and inputs.",
+@default_option(
+    "--seed", type=click.IntRange(min=0, max=(1 << 32) - 1), default=0, help="Seed of weights and inputs."
 )
 @click.option("--list", "listing", is_flag=True, help="List the peers and whether they can be run here.")
 @budgeted(seconds=600.0, counts=False)

@@ -10,10 +10,9 @@ import click
 
 from nerode.cli.options import (
     Command,
+    LanguageReading,
     budgeted,
     language_options,
-    named_again,
-    read_language,
     sense_option,
     split_names,
     verdict_options,
@@ -48,6 +47,7 @@ def check(
     form: str | None,
     details: bool,
     fail_on_no: bool,
+    reading: LanguageReading,
     budget: Budget,
     **options: Any,
 ) -> None:
@@ -69,13 +69,7 @@ def check(
     for text in languages:
         with enforce(budget.start()) as limits:
             try:
-                language = read_language(
-                    text,
-                    ltl=options["ltl"],
-                    regex=options["regex"],
-                    alphabet=options["alphabet"],
-                    budget=limits,
-                )
+                language = reading.read(text, limits)
             except NerodeError as error:
                 # Several languages: one that cannot be read must not hide the answers for the others.
                 if len(languages) == 1:
@@ -99,7 +93,7 @@ def check(
             else:
                 from nerode.report import check_view, make_console
 
-                asked = named_again(text, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
+                asked = reading.named_again(text)
                 view = check_view(language, found, table, sense=sense, details=details, asked=asked)
                 make_console().print(view)
     if tables:

@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from nerode.cli.models import WrittenModel, write_model
-from nerode.cli.options import Command, budgeted, force_option, language_options, named_again, read_language
+from nerode.cli.options import (
+    FOLDER,
+    Command,
+    LanguageReading,
+    budgeted,
+    default_option,
+    force_option,
+    language_options,
+)
 from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
@@ -48,7 +56,7 @@ class _Target(click.types.StringParamType):
     required=True,
     help="Class or architecture to compile for; `nerode architectures` lists both.",
 )
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to write.")
+@click.option("-o", "--output", type=FOLDER, help="Folder to write.")
 @click.option(
     "--construction", metavar="NAME", help="Use this construction instead of the first that applies."
 )
@@ -60,26 +68,19 @@ class _Target(click.types.StringParamType):
     is_flag=True,
     help="Prefer reflections by whole numbers, which floats do not round, to fewer of them.",
 )
-@click.option(
+@default_option(
     "--retention",
     default="1/4",
-    show_default=True,
     help="Without an exclusive scan: the gate of an overwrite that keeps the value before it.",
 )
-@click.option(
-    "--eps",
-    default="1/1000",
-    show_default=True,
-    help="Largest L1 distance of the distributions.",
-)
+@default_option("--eps", default="1/1000", help="Largest L1 distance of the distributions.")
 @click.option("--width", type=int, help="Width of the embedding.")
-@click.option("--normaliser", default="softmax", show_default=True, help="softmax, sparsemax or hardmax.")
-@click.option("--variant", default="structural", show_default=True, help="structural or conditioned.")
+@default_option("--normaliser", default="softmax", help="softmax, sparsemax or hardmax.")
+@default_option("--variant", default="structural", help="structural or conditioned.")
 @click.option("--unknown", is_flag=True, help="Predict the end after unknown contexts (one more neuron).")
-@click.option(
+@default_option(
     "--dtype",
     default="float32",
-    show_default=True,
     type=click.Choice(tuple(DTYPES)),
     help="Float format of the weights that are written into the folder as model/.",
 )
@@ -111,7 +112,13 @@ class _Target(click.types.StringParamType):
 @budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compile_command(
-    language: str, target: str, output: Path | None, as_json: bool, budget: Budget, **options: Any
+    language: str,
+    target: str,
+    output: Path | None,
+    as_json: bool,
+    reading: LanguageReading,
+    budget: Budget,
+    **options: Any,
 ) -> None:
     """Compile LANG into exact weights for TARGET, and prove them correct at every length.
 
@@ -126,10 +133,7 @@ def compile_command(
     """
     if output is not None:
         claim_network_folder(output, force=options["force"])
-    found = read_language(
-        language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
-    )
-    found = _asked(found, normalise=options["normalise"], support=options["support"])
+    found = _asked(reading.read(language, budget), normalise=options["normalise"], support=options["support"])
     chosen = Options(
         exclusive_scan=not options["no_exclusive_scan"],
         retention=read_fraction(options["retention"], name="--retention"),
@@ -152,8 +156,7 @@ def compile_command(
         if options["length"] is not None:
             _require_length(network, found, options["length"], options["dtype"], budget)
     except NotCompilable as refusal:
-        asked = named_again(language, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
-        _refuse(refusal, found.name, as_json, asked=asked)
+        _refuse(refusal, found.name, as_json, asked=reading.named_again(language))
         sys.exit(1)
     verdict: Certificate | Refutation | Unproved | None = None
     model = WrittenModel()
@@ -163,7 +166,15 @@ def compile_command(
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
         if named:
-            model = write_model(output, network, found, chosen, **_model_options(options))
+            model = write_model(
+                output,
+                network,
+                found,
+                chosen,
+                dtype=options["dtype"],
+                surroundings=options["surroundings"],
+                proofs=not options["no_certificate"],
+            )
     if as_json:
         click.echo(json.dumps(_compile_object(network, certificate, output, model), ensure_ascii=False))
     else:
@@ -236,14 +247,6 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool, *, asked: str)
         first = f"no construction here makes {target} do {language}; no theorem here says that it cannot:"
     lines = [first, *(f"  {reason}" for reason in refusal.reasons), f"Next: nerode check {asked}"]
     click.echo("\n".join(lines), err=True)
-
-
-def _model_options(options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "dtype": options["dtype"],
-        "surroundings": options["surroundings"],
-        "proofs": not options["no_certificate"],
-    }
 
 
 def _compile_object(

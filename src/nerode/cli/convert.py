@@ -11,7 +11,7 @@ import click
 
 from nerode.algebra import green, transition_monoid
 from nerode.algebra.cascades import dfa_to_formula
-from nerode.cli.options import Command, budgeted, force_option, language_options, read_language
+from nerode.cli.options import PATH, Command, LanguageReading, budgeted, force_option, language_options
 from nerode.core import Budget, InputError, claim_file, plural, write_atomically
 from nerode.languages import (
     Dfa,
@@ -61,10 +61,8 @@ TEXTS = ("regex", "ltl", "monoid", *FORMATS)
 """What can be printed of an automaton."""
 
 
-def _automaton(text: str, options: dict[str, Any], budget: Budget) -> Dfa:
-    language = read_language(
-        text, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
-    )
+def _automaton(text: str, reading: LanguageReading, budget: Budget) -> Dfa:
+    language = reading.read(text, budget)
     if not language.regular:
         raise InputError(f"{language.name} is not regular; it has no automaton to convert or to compare")
     return language.dfa(budget)
@@ -77,7 +75,7 @@ def _automaton(text: str, options: dict[str, Any], budget: Budget) -> Dfa:
 @click.option("--minus", metavar="LANG", multiple=True, help="Take the words of this language away.")
 @click.option("--complement", "complemented", is_flag=True, help="Take the complement, after the others.")
 @click.option("--as", "form", type=click.Choice(TEXTS), help="Format; by default the end of the file name.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write; without it, print.")
+@click.option("-o", "--out", type=PATH, help="File to write; without it, print.")
 @language_options
 @force_option
 @budgeted()
@@ -87,8 +85,11 @@ def convert(
     form: str | None,
     out: Path | None,
     force: bool,
+    and_: tuple[str, ...],
+    or_: tuple[str, ...],
+    minus: tuple[str, ...],
+    reading: LanguageReading,
     budget: Budget,
-    **options: Any,
 ) -> None:
     """Write the minimal automaton of LANG in another format, or as an expression or a table.
 
@@ -106,10 +107,10 @@ def convert(
     if out is not None:
         for place in automaton_files(out) if form is None else (out,):
             claim_file(place, force=force)
-    found = _automaton(language, options, budget)
-    for name, others in (("and", options["and_"]), ("or", options["or_"]), ("minus", options["minus"])):
+    found = _automaton(language, reading, budget)
+    for name, others in (("and", and_), ("or", or_), ("minus", minus)):
         for other in others:
-            found = OPERATIONS[name](found, _automaton(other, options, budget), budget)
+            found = OPERATIONS[name](found, _automaton(other, reading, budget), budget)
     found = minimise(complement(found) if complemented else found)
     if form is None:
         assert out is not None
@@ -130,7 +131,7 @@ def convert(
 @language_options
 @budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def diff(left: str, right: str, as_json: bool, budget: Budget, **options: Any) -> None:
+def diff(left: str, right: str, as_json: bool, reading: LanguageReading, budget: Budget) -> None:
     """Say whether two languages are equal; if not, print the shortest word that only one of them has.
 
     Exit status 0: equal; 1: different.
@@ -139,7 +140,7 @@ def diff(left: str, right: str, as_json: bool, budget: Budget, **options: Any) -
     nerode diff "(ab)*" abab.jff
     nerode diff tomita-3 tomita-4 --json
     """
-    both = (_automaton(text, options, budget) for text in (left, right))
+    both = (_automaton(text, reading, budget) for text in (left, right))
     first, second = over_one_alphabet(*both)
     word = distinguishing_word(first, second, budget)
     if word is None:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option, language_options, read_language, trust_option
+from nerode.cli.options import (
+    FILE,
+    Command,
+    LanguageReading,
+    budgeted,
+    default_option,
+    force_option,
+    language_options,
+    trust_option,
+)
 from nerode.core import Budget, InputError, claim_file
 from nerode.records import find_run
 from nerode.report import DRAWING_FORMATS, draw as draw_value, save_figure, spectrum_plots
@@ -22,20 +30,17 @@ SPECTRA = "spectra"
 @click.option(
     "-o",
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     required=True,
     help="File to write; its end says the format: .svg, .pdf, .tikz (or .tex), .dot.",
 )
-@click.option(
+@default_option(
     "--what",
     type=click.Choice([*PARTS, SPECTRA]),
     default="automaton",
-    show_default=True,
     help="Part of the language to draw; spectra are of a run or a network, as .svg or .pdf.",
 )
-@click.option(
-    "--to", "target", default="diagonal", show_default=True, help="Target of the network that is drawn."
-)
+@default_option("--to", "target", default="diagonal", help="Target of the network that is drawn.")
 @click.option("--dead", is_flag=True, help="Draw dead states, too.")
 @language_options
 @trust_option
@@ -50,8 +55,9 @@ def draw(
     dead: bool,
     force: bool,
     as_json: bool,
+    trust_code: bool,
+    reading: LanguageReading,
     budget: Budget,
-    **options: Any,
 ) -> None:
     """Draw the automaton, the egg-boxes, a cascade or a compiled network of a language; spectra of a run.
 
@@ -68,13 +74,10 @@ def draw(
             f"drawings are written as {', '.join(DRAWING_FORMATS)}; {str(out)!r} ends in none of these"
         )
     if what == SPECTRA:
-        trusted = options["trust_code"]
-        _draw_spectra(language, out, force=force, as_json=as_json, trust_code=trusted, budget=budget)
+        _draw_spectra(language, out, force=force, as_json=as_json, trust_code=trust_code, budget=budget)
         return
     claim_file(out, force=force)
-    found = read_language(
-        language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
-    )
+    found = reading.read(language, budget)
     content = draw_value(found, out, what=what, to=target, show_dead=dead, budget=budget)
     item = {"language": found.name, "what": what, "out": str(out), "bytes": len(content)}
     click.echo(json.dumps(item, ensure_ascii=False) if as_json else f"{out}: {what} of {found.name}")

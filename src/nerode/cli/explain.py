@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from nerode.cli.options import (
+    FILE,
     Command,
+    LanguageReading,
     budgeted,
+    default_option,
     force_option,
     language_options,
-    named_again,
-    read_language,
     read_trained,
     sense_option,
     split_names,
@@ -32,25 +33,23 @@ _SHARE = 0.75
 
 @click.command(cls=Command)
 @click.argument("language", metavar="LANG")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="HTML file to write.",
-)
+@click.option("-o", "--output", type=FILE, required=True, help="HTML file to write.")
 @verdict_options
 @sense_option
 @language_options
 @force_option
 @budgeted()
-@click.option(
-    "--networks/--no-networks", default=True, show_default=True, help="Compile and certify networks."
-)
+@default_option("--networks/--no-networks", default=True, help="Compile and certify networks.")
 @trained_options
 @click.option("--json", "as_json", is_flag=True, help="Print the path and the size as JSON.")
 def explain(
-    language: str, output: Path, networks: bool, as_json: bool, budget: Budget, **options: Any
+    language: str,
+    output: Path,
+    networks: bool,
+    as_json: bool,
+    reading: LanguageReading,
+    budget: Budget,
+    **options: Any,
 ) -> None:
     """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references.
 
@@ -64,10 +63,7 @@ def explain(
     claim_file(output, force=options["force"])
     sense = Sense(options["sense"])
     trained = read_trained(options["experiments"], options["runs"])
-    found = read_language(
-        language, ltl=options["ltl"], regex=options["regex"], alphabet=options["alphabet"], budget=budget
-    )
-    asked = named_again(language, **{name: options[name] for name in ("ltl", "regex", "alphabet")})
+    found, asked = reading.read(language, budget), reading.named_again(language)
     study = study_language(
         found,
         architectures=split_names(options["arch"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import Command, budgeted, force_option
+from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
 from nerode.core import Budget, InputError, claim_file, claim_folder, missing_extra, plural
 from nerode.network import Network
 from nerode.proofs import graph_claims, read_language, read_network
@@ -21,22 +21,21 @@ _CHECK_SECONDS = 60.0
 
 
 @click.command(cls=Command)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     help="ONNX file (.onnx) or, for another library, folder to write.",
 )
-@click.option(
+@default_option(
     "--to",
     default="onnx",
-    show_default=True,
     type=click.Choice(("onnx", *LIBRARIES)),
     help="ONNX graph of the network, or the weights in DIR/model/ for a library.",
 )
-@click.option("--dtype", default="float32", show_default=True, help="ONNX: float32 or float64.")
+@default_option("--dtype", default="float32", help="ONNX: float32 or float64.")
 @click.option(
     "--carry-state",
     is_flag=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
+from nerode.cli.options import FILE, Command, RunPath, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import resolve_language
@@ -33,18 +33,9 @@ if TYPE_CHECKING:
 )
 @click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
 @click.option("--recognise", is_flag=True, help="With --target: read the scores as two classes, out and in.")
-@click.option(
-    "--longest", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Longest test word."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random words."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File of the automaton: .dot, .json, .att or .jff.",
-)
+@default_option("--longest", type=click.IntRange(1, 100_000), default=100, help="Longest test word.")
+@default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the random words.")
+@click.option("-o", "--output", type=FILE, help="File of the automaton: .dot, .json, .att or .jff.")
 @trust_option
 @force_option
 @budgeted(seconds=300.0)

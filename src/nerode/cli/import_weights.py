@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option
+from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
 from nerode.core import Budget, InputError, claim_folder, plural
 from nerode.languages import Language, resolve_language
 from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
 
 
 @click.command(name="import", cls=Command)
-@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.argument("source", metavar="SRC", type=PATH)
+@click.option("-o", "--out", type=PATH, required=True, help="Folder to write.")
 @click.option(
     "--letters",
     metavar="a=12,b=15",
@@ -31,11 +31,10 @@ from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
 @click.option(
     "--recognise", is_flag=True, help="The two scores say out and in, not which letters may follow."
 )
-@click.option(
+@default_option(
     "--activation",
     type=click.Choice(["tanh", "relu"]),
     default="tanh",
-    show_default=True,
     help="Activation of a torch RNN; its weights do not say.",
 )
 @force_option

@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from nerode.study import TrainingOutcome
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+"""Types of options that name a place."""
+
+default_option = functools.partial(click.option, show_default=True)
+"""An option whose help names its default."""
 
 _DEFAULTS = Budget()
 
@@ -77,8 +85,47 @@ class RunPath(click.Path):
         return find_run(path)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageReading:
+    """The reading of LANG that the options of `language_options` ask for.
+
+    Attributes:
+        ltl: as a past-LTL formula.
+        regex: as a regular expression, never as a name.
+        alphabet: over these letters; None for those that occur.
+    """
+
+    ltl: bool
+    regex: bool
+    alphabet: str | None
+
+    def read(self, text: str, budget: Budget) -> Language:
+        """Returns the language that the user means."""
+        if self.ltl and self.regex:
+            raise InputError("--ltl and --regex exclude each other; give one of them")
+        symbols = None
+        if self.alphabet is not None:
+            comma = "," in self.alphabet
+            symbols = tuple(self.alphabet.split(",") if comma else self.alphabet.replace(" ", ""))
+        return resolve_language(text, ltl=self.ltl, regex=self.regex, alphabet=symbols, budget=budget)
+
+    def named_again(self, text: str) -> str:
+        """Returns the words for a shell that name the same language to another command."""
+        from nerode.report import quote
+
+        flags = ("--ltl",) * self.ltl + ("--regex",) * self.regex
+        letters = ("--alphabet", quote(self.alphabet)) if self.alphabet is not None else ()
+        return " ".join((quote(text), *flags, *letters))
+
+
 def language_options(command: F) -> F:
-    """Adds the options that say how LANG is to be read."""
+    """Adds the options that say how LANG is to be read, which the command gets as its `reading`."""
+
+    @functools.wraps(command)
+    def read(*, ltl: bool, regex: bool, alphabet: str | None, **options: Any) -> Any:
+        return command(reading=LanguageReading(ltl=ltl, regex=regex, alphabet=alphabet), **options)
+
+    reading: Any = read
     for option in (
         click.option("--ltl", is_flag=True, help="Read LANG as a past-LTL formula."),
         click.option("--regex", is_flag=True, help="Read LANG as a regular expression, never as a name."),
@@ -88,8 +135,8 @@ def language_options(command: F) -> F:
             help="Letters of the alphabet: ab01; with commas if a letter has several characters: push,pop.",
         ),
     ):
-        command = option(command)
-    return command
+        reading = option(reading)
+    return cast(F, reading)
 
 
 def budgeted(*, seconds: float = _DEFAULTS.seconds, counts: bool = True, per: str = "") -> Callable[[F], F]:
@@ -138,23 +185,14 @@ def _budget_options(
     )
     if not counts:
         return
-    yield click.option(
-        "--max-images",
-        default=_DEFAULTS.images,
-        show_default=True,
-        help="Largest number of images of the state set.",
+    yield default_option(
+        "--max-images", default=_DEFAULTS.images, help="Largest number of images of the state set."
     )
-    yield click.option(
-        "--max-elements",
-        default=_DEFAULTS.elements,
-        show_default=True,
-        help="Largest number of elements of a monoid.",
+    yield default_option(
+        "--max-elements", default=_DEFAULTS.elements, help="Largest number of elements of a monoid."
     )
-    yield click.option(
-        "--max-states",
-        default=_DEFAULTS.states,
-        show_default=True,
-        help="Largest number of states of an automaton.",
+    yield default_option(
+        "--max-states", default=_DEFAULTS.states, help="Largest number of states of an automaton."
     )
 
 
@@ -189,18 +227,16 @@ def verdict_options(command: F) -> F:
     """Adds the options that say which question is asked."""
     for option in (
         click.option("--arch", metavar="A,B", help="Ask only about these architectures or classes."),
-        click.option(
+        default_option(
             "--task",
             type=click.Choice([t.value for t in VerdictTask]),
             default=VerdictTask.PREDICT.value,
-            show_default=True,
             help="Predict what may follow every valid prefix, or recognise whole words.",
         ),
-        click.option(
+        default_option(
             "--dtype",
             type=click.Choice(list(DTYPES)),
             default="float32",
-            show_default=True,
             help="Float format of the IEEE sense.",
         ),
     ):
@@ -210,11 +246,10 @@ def verdict_options(command: F) -> F:
 
 def sense_option(command: F) -> F:
     """Adds the option that picks the sense whose reasons are shown."""
-    return click.option(
+    return default_option(
         "--sense",
         type=click.Choice([s.value for s in Sense]),
         default=Sense.FINITE_PRECISION.value,
-        show_default=True,
         help="Arithmetic whose reasons and sizes are shown.",
     )(command)
 
@@ -222,16 +257,12 @@ def sense_option(command: F) -> F:
 def trained_options(command: F) -> F:
     """Adds the folders whose results of training a page shows."""
     command = click.option(
-        "--runs",
-        type=click.Path(file_okay=False, path_type=Path),
-        multiple=True,
-        help="Folder of your own runs, shown in the same way.",
+        "--runs", type=FOLDER, multiple=True, help="Folder of your own runs, shown in the same way."
     )(command)
-    return click.option(
+    return default_option(
         "--experiments",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FOLDER,
         default=Path("experiments"),
-        show_default=True,
         help="Folder of tables of experiments: results of training.",
     )(command)
 
@@ -253,25 +284,6 @@ def read_trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutc
             )
         found += read_runs(folder)
     return found
-
-
-def read_language(text: str, *, ltl: bool, regex: bool, alphabet: str | None, budget: Budget) -> Language:
-    """Returns the language that the user means."""
-    if ltl and regex:
-        raise InputError("--ltl and --regex exclude each other; give one of them")
-    symbols = None
-    if alphabet is not None:
-        symbols = tuple(alphabet.split(",")) if "," in alphabet else tuple(alphabet.replace(" ", ""))
-    return resolve_language(text, ltl=ltl, regex=regex, alphabet=symbols, budget=budget)
-
-
-def named_again(text: str, *, ltl: bool, regex: bool, alphabet: str | None) -> str:
-    """Returns the words for a shell that name the same language to another command."""
-    from nerode.report import quote
-
-    flags = ("--ltl",) * ltl + ("--regex",) * regex
-    letters = ("--alphabet", quote(alphabet)) if alphabet is not None else ()
-    return " ".join((quote(text), *flags, *letters))
 
 
 def split_names(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
+from nerode.cli.options import FOLDER, Command, RunPath, budgeted, default_option, force_option, trust_option
 from nerode.core import Budget, InputError, claim_folder
 from nerode.proofs import POLISH_FILE
 from nerode.report import make_console, name_table, polished_lines
@@ -20,24 +20,15 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("run", metavar="RUN", type=RunPath())
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the polished model and its certificate.",
-)
+@click.option("-o", "--out", type=FOLDER, help="Folder of the polished model and its certificate.")
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),
     help="Float format of the polished model; that of the run by default.",
 )
-@click.option("--lengths", default="64,512,4096", show_default=True, metavar="N,M", help="Lengths to test.")
-@click.option(
-    "--sequences",
-    type=click.IntRange(1, 100_000),
-    default=64,
-    show_default=True,
-    help="Number of words per length.",
+@default_option("--lengths", default="64,512,4096", metavar="N,M", help="Lengths to test.")
+@default_option(
+    "--sequences", type=click.IntRange(1, 100_000), default=64, help="Number of words per length."
 )
 @click.option(
     "--check",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.cli.options import Command, RunPath, budgeted, force_option, trust_option
+from nerode.cli.options import FOLDER, Command, RunPath, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, enforce
 from nerode.report import settlement_lines
@@ -32,11 +32,10 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 
 @click.command(cls=Command)
 @click.argument("folders", metavar="RUN|DIR|MODEL...", nargs=-1, required=True, type=RunPath())
-@click.option(
+@default_option(
     "--states",
     type=click.IntRange(1, 1_000_000),
     default=100_000,
-    show_default=True,
     help="Largest number of float states that a proof may list.",
 )
 @click.option("--longest", type=click.IntRange(1, 1_000_000), help="Length of the longest test.")
@@ -46,12 +45,7 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
     is_flag=True,
     help="Train the model on through exact gates until it is proved; the new one goes to -o.",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="With --harden: the folder of the new model and its proof.",
-)
+@click.option("-o", "--out", type=FOLDER, help="With --harden: the folder of the new model and its proof.")
 @force_option
 @click.option("--again", is_flag=True, help="Settle a run again that is settled already.")
 @trust_option

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, FiniteRange, RunPath, budgeted, force_option, trust_option
+from nerode.cli.options import (
+    FOLDER,
+    Command,
+    FiniteRange,
+    RunPath,
+    budgeted,
+    default_option,
+    force_option,
+    trust_option,
+)
 from nerode.core import Budget
 from nerode.report import settlement_lines
 
@@ -21,29 +30,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Continue training with the failing words, and write the model to this folder.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="Largest number of failing words.",
-)
-@click.option(
-    "--steps",
-    type=click.IntRange(1, 100_000),
-    default=50,
-    show_default=True,
-    help="Updates per failing word.",
-)
-@click.option(
-    "--rate", type=FiniteRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the training words."
-)
+@default_option("--rounds", type=click.IntRange(1, 1000), default=10, help="Largest number of failing words.")
+@default_option("--steps", type=click.IntRange(1, 100_000), default=50, help="Updates per failing word.")
+@default_option("--rate", type=FiniteRange(0, min_open=True), default=1e-3, help="Learning rate.")
+@default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the training words.")
 @trust_option
 @force_option
 @budgeted(seconds=300.0)

@@ -10,7 +10,16 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import Command, RunPath, budgeted, force_option, sense_option
+from nerode.cli.options import (
+    FILE,
+    FOLDER,
+    Command,
+    RunPath,
+    budgeted,
+    default_option,
+    force_option,
+    sense_option,
+)
 from nerode.core import (
     MARK,
     InputError,
@@ -39,19 +48,9 @@ from nerode.verdict import Sense
 
 @click.command(cls=Command)
 @click.argument("runs", metavar="RUNS…", nargs=-1, required=True, type=RunPath())
+@default_option("-o", "--output", type=FILE, default=Path("report.html"), help="HTML file to write.")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="HTML file to write.",
-)
-@click.option(
-    "--figures",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Also write every figure as SVG and PDF, for papers.",
+    "--figures", metavar="DIR", type=FOLDER, help="Also write every figure as SVG and PDF, for papers."
 )
 @click.option(
     "--tables",
@@ -59,10 +58,9 @@ from nerode.verdict import Sense
     multiple=True,
     help="Also write the tables beside the page; csv has all measured numbers.",
 )
-@click.option(
+@default_option(
     "--width",
     default="5.5in",
-    show_default=True,
     metavar="LENGTH",
     help="Width of the figures: a number with in, mm, cm or pt, or column (3.25in).",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option
+from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
 from nerode.cli.progress import Progress
 from nerode.cli.settling import settle_option, settle_runs
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
@@ -27,33 +27,23 @@ EXPERIMENTS = Path("experiments")
 @click.command(cls=Command)
 @click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Reproduce all papers.")
-@click.option(
+@default_option(
     "--scale",
     type=click.Choice(["cpu", "paper"]),
     default="cpu",
-    show_default=True,
     help="cpu runs a smaller version here; paper writes a sweep file of the published configuration.",
 )
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Number of seeds; that of each line by default.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=1,
-    show_default=True,
-    help="Number of runs at the same time.",
-)
+@default_option("--jobs", type=click.IntRange(1, 256), default=1, help="Number of runs at the same time.")
 @click.option("--done", is_flag=True, help="Run nothing; use the runs that are in --out.")
-@click.option(
+@default_option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("runs/reproduce"),
-    show_default=True,
     help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(
-    "--keep",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Also write each table as JSON and Markdown into this folder of experiments.",
+    "--keep", type=FOLDER, help="Also write each table as JSON and Markdown into this folder of experiments."
 )
 @click.option(
     "--table", "claims", is_flag=True, help="Print the table of claims of the kept results, and run nothing."

@@ -8,33 +8,32 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import Command, budgeted, trust_option
+from nerode.cli.options import PATH, Command, budgeted, trust_option
 from nerode.core import InputError, charge, open_stream, plural, read_lines
-from nerode.languages import END
+from nerode.languages import END, Alphabet, Legal
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.models.compiled import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 from nerode.proofs import read_language, read_network, stated_claims
 from nerode.records import IMPORT_FILE, RESULT, first_prefixes
 
+if TYPE_CHECKING:
+    from nerode.proofs.floats import ModelReader
+
 
 @click.command(cls=Command)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 @click.argument("words", metavar="[WORD… | -]", nargs=-1)
-@click.option(
-    "--words",
-    "words_file",
-    type=click.Path(path_type=Path),
-    help="File with one word per line; - for standard input.",
-)
+@click.option("--words", "words_file", type=PATH, help="File with one word per line; - for standard input.")
 @click.option(
     "--stream",
     "stream_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File (- for standard input) with one long word; white space is ignored. For a back-off model: a "
     "text, one sentence per line, whose perplexity is printed.",
 )
@@ -73,13 +72,14 @@ def run(
             raise InputError(f"{folder} {about}; give words, not --stream")
         run_subject(folder, about, _texts(words, words_file), trust_code=trust_code, as_json=as_json)
         return
+    both = stream_file is not None and (words or words_file is not None)
     if by_model:
+        if both:
+            raise InputError("give words or --stream, not both")
         if stream_file is not None:
-            if words or words_file is not None:
-                raise InputError("give words or --stream, not both")
             run_model_stream(folder, stream_file, as_json=as_json)
-            return
-        run_model(folder, _texts(words, words_file), as_json=as_json)
+        else:
+            run_model(folder, _texts(words, words_file), as_json=as_json)
         return
     network = read_network(folder)
     claims = [claim for claim in stated_claims(folder) if claim.dtype is None]
@@ -87,9 +87,9 @@ def run(
     if not as_json:
         click.echo(_stated_line(folder, stated), err=True)
     model = _backoff_model(network, folder)
+    if both:
+        raise InputError("give words or --stream, not both")
     if stream_file is not None:
-        if words or words_file is not None:
-            raise InputError("give words or --stream, not both")
         if model is not None:
             run_text(network, model, stream_file, as_json=as_json)
         else:
@@ -110,9 +110,15 @@ def run(
                 item["distribution"] = _distribution(answers[-1], network.alphabet.symbols)
             click.echo(json.dumps(item, ensure_ascii=False))
         else:
-            verdict = "accept" if answers[-1].legal.end else "reject"
-            follow = " ".join(answers[-1].legal.names(network.alphabet)) or "nothing"
-            click.echo(f"{verdict}  {network.alphabet.decode(word)}   next: {follow}")
+            click.echo(_answer_line(answers[-1].legal, network.alphabet.decode(word), network.alphabet))
+
+
+def _answer_line(legal: Legal | None, read: str, alphabet: Alphabet) -> str:
+    """Whether what was read is accepted, and what may follow it."""
+    if legal is None:
+        return "nothing  the model says nothing before the first letter"
+    follow = " ".join(legal.names(alphabet)) or "nothing"
+    return f"{'accept' if legal.end else 'reject'}  {read}   next: {follow}"
 
 
 def _about_other_models(folder: Path) -> str:
@@ -144,12 +150,7 @@ def run_subject(folder: Path, about: str, texts: Iterator[str], *, trust_code: b
 
 def run_model(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
     """Runs the weights of a real architecture on words, letter by letter."""
-    from nerode.proofs.floats import ModelReader
-
-    alphabet = read_network(folder).alphabet
-    reader = ModelReader(folder)
-    if not as_json:
-        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+    alphabet, reader = _open_model(folder, as_json=as_json)
     for text in texts:
         word = alphabet.encode(text)
         answers = reader.run(word)
@@ -159,43 +160,41 @@ def run_model(folder: Path, texts: Iterator[str], *, as_json: bool) -> None:
             accept = None if last is None else last.end
             item = {"word": alphabet.decode(word), "accept": accept, "next": follow, "dtype": reader.dtype}
             click.echo(json.dumps(item, ensure_ascii=False))
-        elif last is None:
-            click.echo("nothing  the model says nothing before the first letter")
         else:
-            verdict = "accept" if last.end else "reject"
-            shown = " ".join(last.names(alphabet)) or "nothing"
-            click.echo(f"{verdict}  {alphabet.decode(word)}   next: {shown}")
+            click.echo(_answer_line(last, alphabet.decode(word), alphabet))
+
+
+def _open_model(folder: Path, *, as_json: bool) -> tuple[Alphabet, ModelReader]:
+    """The alphabet of a network, and the weights of its architecture, told to people on the error stream."""
+    from nerode.proofs.floats import ModelReader
+
+    alphabet, reader = read_network(folder).alphabet, ModelReader(folder)
+    if not as_json:
+        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+    return alphabet, reader
 
 
 def run_model_stream(folder: Path, path: Path, *, as_json: bool) -> None:
     """Reads a file as one word with the weights of a real architecture, in memory that does not grow."""
-    from nerode.proofs.floats import ModelReader
-
-    alphabet = read_network(folder).alphabet
-    reader = ModelReader(folder)
-    if not as_json:
-        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+    alphabet, reader = _open_model(folder, as_json=as_json)
     begun = time.perf_counter()
     for letters in TextReader(alphabet).read(_parts(path)):
         reader.feed(letters.tolist())
     seconds = time.perf_counter() - begun
     legal = reader.answer
-    names = None if legal is None else legal.names(alphabet)
     if as_json:
         found = {
             "tokens": reader.tokens,
             "accept": None if legal is None else legal.end,
-            "next": names,
+            "next": None if legal is None else legal.names(alphabet),
             "seconds": seconds,
             "dtype": reader.dtype,
             "positions_kept": reader.kept,
         }
         click.echo(json.dumps(found, ensure_ascii=False))
-    elif legal is None:
-        click.echo("nothing  the model says nothing before the first letter")
-    else:
-        verdict = "accept" if legal.end else "reject"
-        click.echo(f"{verdict}  {reader.tokens:,} tokens   next: {' '.join(names or ()) or 'nothing'}")
+        return
+    click.echo(_answer_line(legal, f"{reader.tokens:,} tokens", alphabet))
+    if legal is not None:
         kept = "a state of one size" if reader.kept is None else f"{reader.kept} positions kept by all heads"
         click.echo(f"{reader.tokens / seconds if seconds else 0:,.0f} tokens/s, {kept}, {reader.dtype}")
 
@@ -215,9 +214,13 @@ def _texts(words: tuple[str, ...], words_file: Path | None) -> Iterator[str]:
             raise InputError('give a word (or "" for the empty one), --words FILE, or - for standard input')
         yield from words
         return
-    place = words_file or Path("-")
-    with open_stream(place) as stream:
-        yield from read_lines(stream, name=str(place), max_bytes=_MAX_WORD_BYTES)
+    yield from _lines(words_file or Path("-"))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a file, or of standard input for "-"."""
+    with open_stream(path) as stream:
+        yield from read_lines(stream, name=str(path), max_bytes=_MAX_WORD_BYTES)
 
 
 def _distribution(answer: Answer, symbols: tuple[str, ...]) -> dict[str, float]:
@@ -249,12 +252,11 @@ def run_stream(network: Network, path: Path, *, as_json: bool, stated: Sequence[
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
     legal = stream.answer.legal
-    names = legal.names(network.alphabet)
     if as_json:
         found = {
             "tokens": stream.tokens,
             "accept": legal.end,
-            "next": names,
+            "next": legal.names(network.alphabet),
             "seconds": seconds,
             "tokens_per_second": stream.tokens / seconds if seconds else None,
             "configurations": stream.configurations,
@@ -263,9 +265,8 @@ def run_stream(network: Network, path: Path, *, as_json: bool, stated: Sequence[
         }
         click.echo(json.dumps(found, ensure_ascii=False))
         return
-    verdict = "accept" if legal.end else "reject"
     speed = f"{stream.tokens / seconds:,.0f} tokens/s" if seconds else "at once"
-    click.echo(f"{verdict}  {stream.tokens:,} tokens   next: {' '.join(names) or 'nothing'}")
+    click.echo(_answer_line(legal, f"{stream.tokens:,} tokens", network.alphabet))
     click.echo(f"{speed}, {stream.configurations:,} configurations seen, exact arithmetic")
 
 
@@ -281,7 +282,7 @@ def _backoff_model(network: Network, folder: Path) -> BackoffModel | None:
 def run_text(network: Network, model: BackoffModel, path: Path, *, as_json: bool) -> None:
     """Reads a text, one sentence per line, and prints the perplexity of the network and of its model."""
     begun = time.perf_counter()
-    found = score_text(network, model, _sentences(path))
+    found = score_text(network, model, _lines(path))
     seconds = time.perf_counter() - begun
     perplexity, expected = found.perplexities()
     if as_json:
@@ -300,12 +301,6 @@ def run_text(network: Network, model: BackoffModel, path: Path, *, as_json: bool
     click.echo(
         f"{plural(found.sentences, 'sentence')}, {plural(found.words, 'word')}{unknown}; ends count, float64"
     )
-
-
-def _sentences(path: Path) -> Iterator[str]:
-    """The lines of a text."""
-    with open_stream(path) as stream:
-        yield from read_lines(stream, name=str(path), max_bytes=_MAX_WORD_BYTES)
 
 
 def _parts(path: Path) -> Iterator[bytes]:

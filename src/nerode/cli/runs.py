@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option
+from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import (
     LAST,
@@ -26,7 +26,7 @@ from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run
 from nerode.sweeps import TRACKERS, export_run, flat_rows, flatten, to_csv, to_json_lines
 
 _budgeted = budgeted(seconds=600.0, counts=False)
-_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+_folder = click.argument("folder", metavar="DIR", type=PATH)
 
 
 class _Group(click.Group):
@@ -130,15 +130,14 @@ def table_command(folder: Path, measure: Measure | None) -> None:
 
 @runs.command("export")
 @_folder
-@click.option(
+@default_option(
     "--to",
     "form",
     type=click.Choice(["csv", "jsonl", *TRACKERS]),
     default="csv",
-    show_default=True,
     help="One flat row per run and length, or the measurements for a viewer.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write, or folder for viewers.")
+@click.option("-o", "--out", type=PATH, help="File to write, or folder for viewers.")
 @_budgeted
 @force_option
 def export_command(folder: Path, form: str, out: Path | None, force: bool) -> None:
@@ -174,7 +173,7 @@ def export_command(folder: Path, form: str, out: Path | None, force: bool) -> No
     "sweeps",
     multiple=True,
     metavar="FILE.toml",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Also remove finished runs that no sweep file given here asks for.",
 )
 @click.option("--yes", is_flag=True, help="Remove them; they are only listed without it.")

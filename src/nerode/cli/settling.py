@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nerode.cli.options import default_option
 from nerode.cli.progress import Progress
 from nerode.core import Budget
 from nerode.report import make_console, quote
@@ -38,11 +39,10 @@ class SettleSeconds(click.ParamType[float]):
 
 def settle_option(command: F) -> F:
     """Adds the option that says how long each run may take to be settled."""
-    return click.option(
+    return default_option(
         "--settle",
         type=SettleSeconds(),
         default=SETTLE_SECONDS,
-        show_default=True,
         help="CPU seconds per run to prove it or to find a word that it gets wrong; off for none.",
     )(command)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option, trust_option
+from nerode.cli.options import FOLDER, PATH, Command, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
 from nerode.core import InputError, plural
@@ -28,19 +28,10 @@ EXECUTORS = ("local", "ray", "slurm")
 
 
 @click.command(cls=Command)
-@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the runs; runs/ and the name of the file by default.",
-)
-@click.option(
-    "--executor",
-    "executor_name",
-    type=click.Choice(EXECUTORS),
-    default="local",
-    show_default=True,
-    help="Executor of the runs.",
+@click.argument("file", metavar="FILE.toml", type=PATH)
+@click.option("--out", type=FOLDER, help="Folder of the runs; runs/ and the name of the file by default.")
+@default_option(
+    "--executor", "executor_name", type=click.Choice(EXECUTORS), default="local", help="Executor of the runs."
 )
 @click.option(
     "--jobs",
@@ -48,11 +39,10 @@ EXECUTORS = ("local", "ray", "slurm")
     default=os.cpu_count() or 1,
     help="Number of runs at the same time.",
 )
-@click.option(
+@default_option(
     "--retries",
     type=click.IntRange(0, 1000),
     default=3,
-    show_default=True,
     help="Number of retries of a run whose process died.",
 )
 @click.option(

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import Command, budgeted, force_option, split_names, trust_option
+from nerode.cli.options import (
+    FOLDER,
+    PATH,
+    Command,
+    budgeted,
+    default_option,
+    force_option,
+    split_names,
+    trust_option,
+)
 from nerode.cli.progress import Progress
 from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
 from nerode.core import InputError
@@ -31,9 +40,7 @@ if TYPE_CHECKING:
 @click.argument("task", metavar="[TASK]", required=False)
 @click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
 @click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model; this runs its code.")
-@click.option(
-    "--seeds", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of seeds."
-)
+@default_option("--seeds", type=click.IntRange(1, 10_000), default=1, help="Number of seeds.")
 @click.option(
     "--set",
     "settings",
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Any setting, for example optimiser.rate=1e-3.",
 )
-@click.option("--spec", "spec_file", type=click.Path(path_type=Path), help="TOML file with settings.")
+@click.option("--spec", "spec_file", type=PATH, help="TOML file with settings.")
 @trust_option
 @click.option(
     "--steps", type=click.IntRange(1), help="Largest number of updates; the same as --set run.steps=…"
@@ -54,11 +61,10 @@ if TYPE_CHECKING:
     default=os.cpu_count() or 1,
     help="Number of runs at the same time.",
 )
-@click.option(
+@default_option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("runs"),
-    show_default=True,
     help="Folder of the runs; a run that is there is not repeated.",
 )
 @click.option(

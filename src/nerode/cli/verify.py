@@ -117,7 +117,8 @@ def verify(
         _verify_polished(folder, wanted, as_json, budget)
     replayed = _replayed(folder, budget, trust_code=trust_code)
     if replayed is not None:
-        _print_replay(*replayed, as_json)
+        replay, about = replayed
+        _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
     folder = _folder_of_proof(folder)
     if renews:
         _renew(folder, budget)
@@ -215,14 +216,8 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     found = check_polished(folder, budget=budget)
     failure = None if found.ok else Failure(what=found.problem, entry=POLISH_FILE)
     result = CheckResult(ok=found.ok, claims=found.claims, failure=failure)
-    if as_json:
-        click.echo(json.dumps(_object(result, []), ensure_ascii=False))
-    elif failure is None:
-        click.echo(f"products in {found.group}, {found.letters} letters")
-        click.echo(polished_lines(margin=found.margin, length=found.length, dtype=found.dtype))
-    else:
-        _print_failure("refused", failure)
-    sys.exit(0 if found.ok else 1)
+    lines = polished_lines(margin=found.margin, length=found.length, dtype=found.dtype)
+    _conclude(result, [f"products in {found.group}, {found.letters} letters", lines], as_json)
 
 
 def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
@@ -244,16 +239,15 @@ def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckR
     return found, f"the weights of the run {folder.resolve().name}"
 
 
-def _print_replay(result: CheckResult, about: str, as_json: bool) -> NoReturn:
+def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: str = "") -> NoReturn:
+    """Prints the result of a replay, with these lines if it holds, and ends the command."""
     if as_json:
-        known = {"about": about} if result.ok else {}
+        known = {"about": about} if about and result.ok else {}
         click.echo(json.dumps(_object(result, []) | known, ensure_ascii=False))
     elif result.failure is not None:
         _print_failure("refused", result.failure)
     else:
-        for claim in result.claims:
-            click.echo(claim_line(claim))
-        click.echo(f"about {about}")
+        click.echo("\n".join(lines))
     sys.exit(0 if result.ok else 1)
 
 

@@ -363,8 +363,6 @@ def _problem(status: int, kind: str, message: str) -> Response:
 
 try:
     import uvicorn
-
-    from nerode.explorer.app import Access, Explorer, make_app
 except ModuleNotFoundError as error:
     raise missing_extra(error) or error from None
 

@@ -6,7 +6,7 @@ its mechanism in pictures, and by its automaton beside that of its language.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,15 @@ from nerode.analysis.extraction import (
     UNASKED,
     Kind,
     Moore,
-    NetworkQuestion,
     extract,
+    finite_target,
     is_member,
     question_about,
 )
-from nerode.core import BudgetExceeded, InputError
+from nerode.core import InputError
 from nerode.explorer.orders import AttentionOrder, RunOrder, request_budget
 from nerode.explorer.runs import run_folder
-from nerode.explorer.steps import Number, Step, plain_numbers
+from nerode.explorer.traces import Number, Step, plain_numbers
 from nerode.languages import Legal, Word, minimise
 from nerode.models import TORCH_DTYPES
 from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, load_model
@@ -121,7 +121,7 @@ def _legal(flags: Tensor) -> Legal:
 
 
 _MOST_CONFIGURATIONS = 400
-"""Configurations of a target that is drawn."""
+"""States of the automaton of correct answers, if it is drawn."""
 
 _LONGEST_SHOWN = 24
 """Letters of a word of the task along which heads are shown."""
@@ -179,7 +179,7 @@ def extract_automaton(order: RunOrder) -> dict[str, Any]:
     found = extract(subject, budget=request_budget())
     told = found.to_json()
     del told["machine"]
-    wanted = _target(question)
+    wanted = finite_target(question, most=_MOST_CONFIGURATIONS)
     shown = _shown_class(found.machine if wanted is None else wanted, question.kind)
     return {
         **told,
@@ -200,24 +200,6 @@ def _subject(order: RunOrder) -> LoadedNetwork:
             "with --trust-code"
         )
     return load_subject(folder)
-
-
-def _target(question: NetworkQuestion) -> Moore | None:
-    """The automaton of correct answers, None if it has too many configurations to be drawn."""
-    target = question.target
-    seen: set[Hashable] = set()
-
-    def advance(configuration: Any, letter: int) -> Hashable:
-        after = target.advance(configuration, letter)
-        seen.add(after)
-        if len(seen) > _MOST_CONFIGURATIONS:
-            raise BudgetExceeded("states", _MOST_CONFIGURATIONS)
-        return after
-
-    try:
-        return Moore.explore(question.alphabet, target.initial(), advance, target.answer)
-    except BudgetExceeded:
-        return None
 
 
 def _shown_class(machine: Moore, kind: Kind) -> str | None:

@@ -1,8 +1,21 @@
-"""The table of jobs that a request can ask for."""
+"""The processes that compute: the table of jobs that a request can ask for, and how a copy carries one out.
+
+A template imports everything once. Each copy of it reads a JSON object from its socket, computes within
+limits of the operating system, writes a JSON object and a line feed, and ends. `workers` is the server's.
+"""
 
 from __future__ import annotations
 
 import base64
+import functools
+import gc
+import json
+import math
+import os
+import resource
+import signal
+import socket
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +31,7 @@ from nerode.explorer.orders import (
     TraceOrder,
     WordOrder,
 )
+from nerode.explorer.workers import DONE
 from nerode.report import visible
 
 
@@ -39,13 +53,22 @@ def _attend(order: AttentionOrder) -> dict[str, Any]:
     return inside.attend(order)
 
 
+def _trace(order: TraceOrder) -> dict[str, Any]:
+    if order.arithmetic == "exact":
+        return traces.trace(order)
+    from nerode.explorer.inside import float_steps
+
+    take_steps = functools.partial(float_steps, dtype=order.arithmetic, noise=order.noise, seed=order.seed)
+    return traces.trace(order, take_steps)
+
+
 JOBS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "language": (LanguageOrder, networks.describe),
     "network": (NetworkOrder, networks.draw),
     "proof": (NetworkOrder, networks.prove),
     "folder": (NetworkOrder, networks.pack),
     "word": (WordOrder, networks.find_word),
-    "trace": (TraceOrder, traces.trace),
+    "trace": (TraceOrder, _trace),
     "page": (PageOrder, standalone.freeze),
     "runs": (RunsOrder, runs.list_all),
     "run": (RunOrder, runs.show),
@@ -98,3 +121,82 @@ def _error(error: NerodeError) -> dict[str, Any]:
         case BudgetExceeded():
             return {"kind": "budget", "message": visible(str(error))}
     return {"kind": "input", "message": visible(str(error))}
+
+
+def main(kind: str) -> None:
+    """Serves until the server goes away.
+
+    Args:
+        kind: "floats" for requests that need torch, "exact" for the others.
+    """
+    # Copies that have ended are not waited for.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control = socket.socket(fileno=os.dup(0))
+    rehearse(kind)
+    gc.collect()
+    gc.freeze()  # A collection in a copy would write to every page that it shares with the template.
+    control.sendall(DONE)
+    while True:
+        _, handles, _, _ = socket.recv_fds(control, 1, 1)
+        if not handles:
+            return
+        if os.fork() == 0:
+            control.close()
+            _serve(socket.socket(fileno=handles[0]))
+        os.close(handles[0])
+
+
+def _serve(connection: socket.socket) -> None:
+    """Computes one answer; never returns."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with connection, connection.makefile("rwb") as stream:
+            stream.write(f"{os.getpid()}\n".encode())
+            stream.flush()
+            order = json.loads(stream.readline())
+            set_limits(**order["limits"])
+            stream.write(_answer(order["job"], order["payload"]))
+        code = 0
+    finally:
+        # What an ordinary end would run belongs to the template, not to its copy.
+        os._exit(code)
+
+
+def _answer(job: str, payload: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(run_job(job, payload), ensure_ascii=False, allow_nan=False)
+    except MemoryError:
+        text = _problem("memory", "this needs more memory than a request may have")
+    except Exception as error:
+        # A bug, which the terminal tells in full; the page must not take it for a limit.
+        traceback.print_exc()
+        text = _problem(
+            "internal", f"nerode failed with {type(error).__name__}; see its terminal, and report it"
+        )
+    return text.encode() + DONE
+
+
+def _problem(kind: str, message: str) -> str:
+    return json.dumps({"error": {"kind": kind, "message": message}})
+
+
+def set_limits(*, seconds: float, cpu_seconds: int, memory: int) -> None:
+    """Lets the operating system end this process when it has used too much.
+
+    Args:
+        seconds: of the clock.
+        cpu_seconds: of the processor.
+        memory: bytes of address space.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    _lower(resource.RLIMIT_CPU, math.ceil(cpu_seconds))
+    _lower(resource.RLIMIT_AS, memory)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(which: int, value: int) -> None:
+    _, hard = resource.getrlimit(which)
+    limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (limit, limit))

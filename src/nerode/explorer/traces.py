@@ -1,22 +1,97 @@
-"""A word step by step: the automaton, the monoid, and a network beside them, in columns by position."""
+"""A word step by step: the automaton, the monoid, and a network beside them, in columns by position.
+
+Numbers are as JSON can hold them. Exact steps are taken here, those in floats by `inside`, which needs torch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.core import BudgetExceeded, InputError, to_mapping
 from nerode.explorer.networks import make_network
 from nerode.explorer.orders import LONGEST_WORD, TraceOrder, read_language, request_budget
-from nerode.explorer.steps import Number, Step, exact_steps
 from nerode.languages import Counters, Language, Legal, Word
-from nerode.network import AttentionHeads, Network
+from nerode.network import AttentionHeads, Interpreter, Network
 from nerode.report import visible
 from nerode.study import ElementPlaces
 
 _MOST_NUMBERS = 600_000
 """Coordinates times positions of one answer."""
+
+Number = float | str | list[float]
+"""A real number, one of "∞", "-∞" and "nan", or the two parts of a complex number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """State and answer of a network after a prefix.
+
+    Attributes:
+        legal: what it says may follow.
+        states: the state of each layer.
+        drives: for each layer by name what moved its state there: gates, writes, sums; none at the start.
+        scores: of the letters and the end.
+    """
+
+    legal: Legal
+    states: tuple[list[Number], ...]
+    drives: tuple[dict[str, list[Number]], ...] = ()
+    scores: tuple[Number, ...] = ()
+
+
+def plain_number(value: Any) -> Number:
+    """Returns a number of any arithmetic with six digits, as JSON can hold it."""
+    if isinstance(value, complex):
+        return _rounded(value.real) if value.imag == 0 else [_finite(value.real), _finite(value.imag)]
+    try:
+        return _rounded(float(value))
+    except OverflowError:
+        return "∞" if value > 0 else "-∞"
+    except TypeError:
+        return plain_number(complex(value))
+
+
+def plain_numbers(values: Iterable[Any]) -> list[Number]:
+    """Returns numbers with six digits."""
+    return [plain_number(value) for value in values]
+
+
+def _rounded(value: float) -> float | str:
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return float(f"{value:.6g}")
+
+
+def _finite(value: float) -> float:
+    """A part of a complex number; one that is not finite is drawn at the edge."""
+    return float(f"{value:.6g}") if math.isfinite(value) else math.copysign(1e30, value)
+
+
+def exact_steps(network: Network, word: Word) -> list[Step]:
+    """Returns the states of all layers after each prefix, the empty one first, and what moved them."""
+    interpreter = Interpreter(network)
+    states, answer = interpreter.start(), interpreter.empty_answer()
+    steps = [Step(legal=answer.legal, states=tuple(map(plain_numbers, states)))]
+    for letter in word:
+        drives = tuple(
+            {name: plain_numbers(values) for name, values in drive.items()}
+            for drive in interpreter.drives(states, letter)
+        )
+        states, answer = interpreter.step(states, letter)
+        steps.append(
+            Step(
+                legal=answer.legal,
+                states=tuple(map(plain_numbers, states)),
+                drives=drives,
+                scores=tuple(plain_numbers(answer.scores)),
+            )
+        )
+    return steps
 
 
 @dataclass
@@ -40,10 +115,16 @@ class Numbering:
         return {"values": self.values, "at": self.at}
 
 
-def trace(order: TraceOrder) -> dict[str, Any]:
+def trace(
+    order: TraceOrder, take_steps: Callable[[Network, Word], list[Step]] = exact_steps
+) -> dict[str, Any]:
     """Returns what happens after each prefix of a word, the empty prefix first.
 
     The network is compared with the language after every prefix that some word of the language extends.
+
+    Args:
+        order: which word, and the target whose network reads it.
+        take_steps: runs the network, in the arithmetic of the order.
     """
     language = read_language(order.language)
     word = language.alphabet.encode(order.word)
@@ -56,18 +137,9 @@ def trace(order: TraceOrder) -> dict[str, Any]:
     if order.target:
         network = make_network(order.language, order.target)
         _check_size(network, word)
-        steps = add_positions(network, _network_steps(order, network, word))
+        steps = add_positions(network, take_steps(network, word))
         found["network"] = _network(steps, expected, language)
     return found
-
-
-def _network_steps(order: TraceOrder, network: Network, word: Word) -> list[Step]:
-    if order.arithmetic == "exact":
-        return exact_steps(network, word)
-    # This is where torch is needed, and only here.
-    from nerode.explorer.inside import float_steps
-
-    return float_steps(network, word, dtype=order.arithmetic, noise=order.noise, seed=order.seed)
 
 
 def _check_size(network: Network, word: Word) -> None:

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from nerode.report.pages.report import analysis_page, report_page
     from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
     from nerode.report.tables.run_report import RunReport, make_report, report_json
-    from nerode.report.tables.runs import (
-        plain_columns,
-        to_csv,
-        to_latex,
-        to_markdown,
-    )
+    from nerode.report.tables.runs import plain_columns, to_csv, to_latex, to_markdown
     from nerode.report.tables.verdicts import (
         families,
         family_title,

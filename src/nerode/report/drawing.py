@@ -283,44 +283,10 @@ def cascade_diagram(cascade: Cascade, *, name: str = "") -> BoxDiagram:
 def network_diagram(network: Network) -> BoxDiagram:
     """Returns the parts of a network in the order in which a letter passes them, with their weights."""
     boxes = []
-    for number, part in enumerate(draw_network(network).parts):
-        lines = [shorten(line, _LONGEST_LINE) for line in part.lines[:_MOST_LINES]]
-        if len(part.lines) > _MOST_LINES:
-            lines.append(f"… and {len(part.lines) - _MOST_LINES} more")
+    for number, (title, written) in enumerate(network_parts(network)):
+        lines = [shorten(line, _LONGEST_LINE) for line in written[:_MOST_LINES]]
+        if len(written) > _MOST_LINES:
+            lines.append(f"… and {len(written) - _MOST_LINES} more")
         cells = tuple((DiagramCell(text=line, mono=True),) for line in lines or [""])
-        boxes.append(
-            DiagramBox(title=part.title, row=number, cells=cells, above=(number - 1,) if number else ())
-        )
+        boxes.append(DiagramBox(title=title, row=number, cells=cells, above=(number - 1,) if number else ()))
     return BoxDiagram(title=f"{network.origin.language} for {network.target}", boxes=tuple(boxes))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPart:
-    """One box: the embedding, a layer or the decoder."""
-
-    title: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkDrawing:
-    """A network from its letters to its answers.
-
-    Attributes:
-        target: the class or architecture that it is for.
-        parts: its boxes, in the order in which a letter passes them.
-    """
-
-    target: str
-    parts: tuple[NetworkPart, ...]
-
-    @property
-    def num_lines(self) -> int:
-        """Lines in all boxes."""
-        return sum(len(part.lines) for part in self.parts)
-
-
-def draw_network(network: Network) -> NetworkDrawing:
-    """Returns the boxes of a network, with its weights as far as they can be written in a few lines."""
-    parts = tuple(NetworkPart(title=title, lines=tuple(lines)) for title, lines in network_parts(network))
-    return NetworkDrawing(target=network.target, parts=parts)

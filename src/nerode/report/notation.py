@@ -14,6 +14,17 @@ _UNSAFE = re.compile(
 )
 
 
+TEX_CHARACTERS = {
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+}
+"""Characters that LaTeX takes for commands, or has in formulas only."""
+
+
 def group_name(name: str) -> str:
     """Returns a group's name with subscripts: "Z2xZ4" becomes "Z₂×Z₄"."""
     if " " in name:

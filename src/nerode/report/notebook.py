@@ -10,11 +10,11 @@ from markupsafe import Markup, escape
 from nerode.algebra import Profile
 from nerode.core import Budget, plural
 from nerode.languages import Dfa, Language
-from nerode.network import Network
+from nerode.network import Network, network_parts
 from nerode.proofs import Certificate
 from nerode.records import RunRecord
 from nerode.report.automaton.svg import automaton_figure, automaton_svg
-from nerode.report.drawing import draw_network, egg_box_diagram
+from nerode.report.drawing import egg_box_diagram
 from nerode.report.notation import group_name
 from nerode.report.pages.language import class_title
 from nerode.report.pages.render import Bibliography, environment
@@ -149,7 +149,7 @@ def _verdict(verdict: Verdict) -> Markup:
 def _network(network: Network) -> Markup:
     template: Any = environment().get_template("atlas_language.html.j2").module
     return Markup("<b>{} for {}</b>{}").format(
-        network.origin.language, network.target, template.network(draw_network(network))
+        network.origin.language, network.target, template.network(network_parts(network))
     )
 
 

@@ -6,15 +6,16 @@ the colours come from the style sheet by class names; a file of its own carries 
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from nerode.core import MARK, load_extra
-from nerode.report.notation import visible
+from nerode.report.notation import TEX_CHARACTERS, visible
 
 Point = tuple[float, float]
 
@@ -218,16 +219,7 @@ def _svg_ink(shape: Circle | Curve | Rectangle | Words) -> Markup:
 
 
 _TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
+    **TEX_CHARACTERS,
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
@@ -235,8 +227,6 @@ _TEX = {
     "-": "{-}",
     "Σ": r"$\Sigma$",
     "ε": r"$\varepsilon$",
-    "·": r"$\cdot$",
-    "×": r"$\times$",
     "←": r"$\leftarrow$",
     "→": r"$\rightarrow$",
     "≥": r"$\geq$",
@@ -339,29 +329,49 @@ def to_pdf(picture: Picture) -> bytes:
     Raises:
         InputError: if matplotlib is not installed.
     """
-    matplotlib = load_extra("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     x, y, width, height = picture.box
-    settings: dict[Any, Any] = {
-        **matplotlib.rcParamsDefault,
-        "pdf.fonttype": 42,
-        "text.parse_math": False,
-        "text.usetex": False,
-        "backend": "agg",
-    }
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(width * _POINTS / 72, height * _POINTS / 72))
-        FigureCanvasAgg(figure)
+    with plain_figure((width * _POINTS / 72, height * _POINTS / 72)) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_xlim(x, x + width)
         axes.set_ylim(y + height, y)
         axes.set_axis_off()
         _plot(axes, picture.items, faint=False, order=iter(range(1_000_000)))
-        out = io.BytesIO()
-        facts = {"CreationDate": None, "Creator": MARK, "Title": visible(picture.title)}
-        figure.savefig(out, format="pdf", metadata=facts)
+        return figure_bytes(figure, "pdf", {"Title": visible(picture.title)})
+
+
+@contextlib.contextmanager
+def plain_figure(
+    size: tuple[float, float], *, style: Mapping[str, Any] | None = None, layout: Any = None
+) -> Iterator[Any]:
+    """Gives an empty figure of matplotlib, drawn and saved with the library's own defaults.
+
+    The settings of whoever runs it do not change a file.
+
+    Args:
+        size: width and height, in inches.
+        style: settings other than the defaults.
+        layout: of the axes, by the name that matplotlib has for it.
+
+    Raises:
+        InputError: if matplotlib is not installed.
+    """
+    matplotlib = load_extra("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # Names are words: a dollar sign in one is no formula.
+    words = {"pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False}
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **words, **(style or {}), "backend": "agg"}):
+        figure = Figure(figsize=size, layout=layout)
+        FigureCanvasAgg(figure)
+        yield figure
+
+
+def figure_bytes(figure: Any, form: str, facts: Mapping[str, str] | None = None) -> bytes:
+    """Returns a figure as SVG or PDF, with facts about it, and without the date of today."""
+    out = io.BytesIO()
+    date = "Date" if form == "svg" else "CreationDate"
+    figure.savefig(out, format=form, metadata={date: None, "Creator": MARK, **(facts or {})})
     return out.getvalue()
 
 

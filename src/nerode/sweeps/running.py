@@ -352,7 +352,7 @@ def require_answer(address: str) -> None:
 
 
 def run_on_node(store: str, runner: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Carries out one run in a process of Ray, and returns its outcome as plain values."""
+    """Carries out one run on a machine of a cluster, and returns its outcome as plain values."""
     return to_mapping(execute(RunStore(Path(store)), load_run_kind(runner), from_mapping(RunJob, job)))
 
 
@@ -373,8 +373,12 @@ def _ray_outcome(ray: Any, reference: Any, job: RunJob) -> RunOutcome:
         return from_mapping(RunOutcome, ray.get(reference))
     except ray.exceptions.RayError as error:
         # Errors of the run itself are outcomes; this is a process or a machine that died too often.
-        reason = (str(error).strip().splitlines() or [""])[0]
-        return RunOutcome(key=job.key, status="lost", message=f"{type(error).__name__}: {reason}")
+        return _lost(job, error)
+
+
+def _lost(job: RunJob, error: Exception) -> RunOutcome:
+    reason = (str(error).strip().splitlines() or [""])[0]
+    return RunOutcome(key=job.key, status="lost", message=f"{type(error).__name__}: {reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,8 +445,7 @@ class SlurmRun:
 
     def __call__(self) -> dict[str, Any]:
         """Carries the run out, and returns its outcome as plain values."""
-        store, runner = RunStore(Path(self.store)), load_run_kind(self.runner)
-        return to_mapping(execute(store, runner, from_mapping(RunJob, self.job)))
+        return run_on_node(self.store, self.runner, self.job)
 
     def checkpoint(self) -> Any:
         """Is called by submitit when the time is up: the run goes back into the queue, to go on later."""
@@ -454,8 +457,7 @@ def _slurm_outcome(submitted: Any, job: RunJob) -> RunOutcome:
         return from_mapping(RunOutcome, submitted.result())
     except Exception as error:
         # Errors of the run itself are outcomes; this is a job that Slurm ended, or that left no answer.
-        reason = (str(error).strip().splitlines() or [""])[0]
-        return RunOutcome(key=job.key, status="lost", message=f"{type(error).__name__}: {reason}")
+        return _lost(job, error)
 
 
 _SECONDS_TO_ANSWER = 5.0

@@ -61,6 +61,32 @@ class Batch:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    @classmethod
+    def of(cls, inputs: npt.NDArray[Any], targets: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> Batch:
+        """Returns the batch of arrays."""
+        return cls(
+            inputs=torch.from_numpy(inputs), targets=torch.from_numpy(targets), mask=torch.from_numpy(mask)
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Returns the sequences of several batches, which have one length."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            inputs=torch.cat([part.inputs for part in parts]),
+            targets=torch.cat([part.targets for part in parts]),
+            mask=torch.cat([part.mask for part in parts]),
+        )
+
+    def cut(self, rows: slice, positions: slice) -> Batch:
+        """Returns some positions of some of the sequences."""
+        return Batch(
+            inputs=self.inputs[rows, positions],
+            targets=self.targets[rows, positions],
+            mask=self.mask[rows, positions],
+        )
+
     def rows(self, chosen: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Batch:
         """Returns some of the sequences."""
         index = torch.as_tensor(chosen, dtype=torch.int64)
@@ -97,6 +123,7 @@ class Task(ABC):
         features: number of features of its inputs; None for letters.
         outputs: number of scores at each position.
         training_lengths: the shortest and the longest length of training.
+        length_parity: 0 if all lengths are even, 1 if all are odd, None if there are both.
         test_lengths: lengths to test with these settings; empty for those of the kind.
         axes: what else can be varied in tests.
     """
@@ -107,6 +134,7 @@ class Task(ABC):
     features: int | None = None
     outputs: int
     training_lengths: tuple[int, int]
+    length_parity: int | None = None
     test_lengths: tuple[int, ...] = ()
     axes: tuple[Axis, ...] = ()
     targets_are_bits: bool = False
@@ -125,9 +153,9 @@ class Task(ABC):
         return torch.zeros(len(batch), dtype=torch.bool)
 
     def trains_on(self, length: int) -> bool:
-        """Returns whether a length is trained on; by default, all from the shortest to the longest are."""
+        """Returns whether a length is trained on; by default, all there are from shortest to longest."""
         low, high = self.training_lengths
-        return low <= length <= high
+        return low <= length <= high and self.length_parity in (None, length % 2)
 
     def has(self, length: int) -> bool:
         """Returns whether there are sequences of a length, whatever their split."""
@@ -176,7 +204,7 @@ class Task(ABC):
                 parts.append(batch.rows(rows))
                 found += len(rows)
             if found == count:
-                return _joined(parts)
+                return Batch.joined(parts)
         raise InputError(
             f"{self.name} has hardly any sequence of length {length} in the {split} split "
             f"({found} found, {count} wanted); choose another length"
@@ -199,7 +227,11 @@ class Task(ABC):
             UnknownName: if the task has no such axis.
             InputError: if there is no sequence at this value.
         """
-        raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+        raise self.unknown_axis(axis)
+
+    def unknown_axis(self, axis: str) -> UnknownName:
+        """Returns the error for an axis that the task does not have."""
+        return UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
 
     def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
         """Returns what a trained model does in other tests than accuracy, as plain values for JSON.
@@ -251,16 +283,6 @@ def _weights(places: int) -> npt.NDArray[np.uint64]:
     weights: npt.NDArray[np.uint64] = drawn | np.uint64(1)
     weights.setflags(write=False)
     return weights
-
-
-def _joined(parts: list[Batch]) -> Batch:
-    if len(parts) == 1:
-        return parts[0]
-    return Batch(
-        inputs=torch.cat([p.inputs for p in parts]),
-        targets=torch.cat([p.targets for p in parts]),
-        mask=torch.cat([p.mask for p in parts]),
-    )
 
 
 Labels = Literal["all", "last"]

@@ -123,7 +123,7 @@ def score(model: nn.Module, task: Task, batches: Iterable[Batch], *, part: int =
             tally = Tally(task, length) if tally is None else tally
             rows = max(1, _POSITIONS // min(length, part))
             for first in range(0, len(batch), rows):
-                _read(model, tally, _cut(batch, slice(first, first + rows), slice(None)), part)
+                _read(model, tally, batch.cut(slice(first, first + rows), slice(None)), part)
     finally:
         model.train(was_training)
     if tally is None:
@@ -134,18 +134,10 @@ def score(model: nn.Module, task: Task, batches: Iterable[Batch], *, part: int =
 def _read(model: nn.Module, tally: Tally, batch: Batch, part: int) -> None:
     tally.begin(len(batch))
     firsts = range(0, batch.inputs.shape[1], part)
-    pieces = [_cut(batch, slice(None), slice(first, first + part)) for first in firsts]
+    pieces = [batch.cut(slice(None), slice(first, first + part)) for first in firsts]
     for piece, scores in zip(pieces, read_parts(model, (p.inputs for p in pieces)), strict=True):
         tally.add(scores, piece)
     tally.end()
-
-
-def _cut(batch: Batch, rows: slice, positions: slice) -> Batch:
-    return Batch(
-        inputs=batch.inputs[rows, positions],
-        targets=batch.targets[rows, positions],
-        mask=batch.mask[rows, positions],
-    )
 
 
 class Tally:

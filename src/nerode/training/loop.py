@@ -117,11 +117,7 @@ def add_holds(batch: Batch, task: Task, aids: TrainingAids, *, seed: int, step: 
     assert isinstance(task, FormalLanguageTask)
     held = task.draw_held(batch.inputs.shape[1], count, stream(seed, "holds", step))
     rest = batch.rows(range(len(held), len(batch)))
-    return Batch(
-        inputs=torch.cat([held.inputs, rest.inputs]),
-        targets=torch.cat([held.targets, rest.targets]),
-        mask=torch.cat([held.mask, rest.mask]),
-    )
+    return Batch.joined([held, rest])
 
 
 def first_state(
@@ -437,10 +433,7 @@ class Trainer:
         torch.default_generator.manual_seed(_draw(self.spec.run.seed, "dropout", progress.step))
         loss = self._update(batch)
         if progress.divergence is None:
-            progress.step += 1
-            progress.samples += len(batch)
-            progress.loss_sum += loss
-            if progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps:
+            if self.count(loss, len(batch)):
                 self.validate()
                 self.report("validation", loss)
             elif time.perf_counter() - self._reported > _SECONDS_BETWEEN_EVENTS:
@@ -470,6 +463,14 @@ class Trainer:
             return value
         self.optimiser.step()
         return value
+
+    def count(self, loss: float, samples: int) -> bool:
+        """Notes an update, and returns whether it is time to validate."""
+        progress = self.progress
+        progress.step += 1
+        progress.samples += samples
+        progress.loss_sum += loss
+        return progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps
 
     def validate(self) -> None:
         """Adds a validation to the history, and decides about longer sequences or the end."""

@@ -147,10 +147,7 @@ class JointTrainer:
         if bad is not None:
             progress.divergence = Divergence(step=progress.step, what=bad)
             return
-        progress.step += 1
-        progress.samples += samples
-        progress.loss_sum += loss
-        if progress.step % trainer.spec.run.evaluate_every == 0 or progress.step == trainer.data.steps:
+        if trainer.count(loss, samples):
             begun = time.process_time()
             trainer.model.load_state_dict(self.ensemble.member(place).state_dict())
             factor = rate_factor(trainer.spec.optimiser, progress.step - 1, trainer.data.steps)

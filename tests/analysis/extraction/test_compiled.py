@@ -6,8 +6,8 @@ import pytest
 
 import nerode as nr
 from nerode.analysis.extraction.extraction import close_network, extract
+from nerode.analysis.extraction.learning import HypothesisTest
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import HypothesisTest
 from nerode.analysis.extraction.question import language_question
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError

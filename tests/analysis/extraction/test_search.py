@@ -11,10 +11,17 @@ from torch import nn
 import nerode as nr
 from nerode.analysis.extraction.clustering import ClusterSettings, extract_by_clusters
 from nerode.analysis.extraction.extraction import extract
-from nerode.analysis.extraction.learning import ProductSettings, extract_by_queries, find_counterexample
+from nerode.analysis.extraction.learning import (
+    HypothesisTest,
+    ProductSettings,
+    extract_by_queries,
+    find_counterexample,
+    find_failures,
+    systematic_words,
+    telling_words,
+)
 from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import HypothesisTest, find_failures, systematic_words, telling_words
 from nerode.analysis.extraction.question import LanguageTarget, language_question
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, UnknownName

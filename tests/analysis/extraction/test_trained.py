@@ -8,8 +8,8 @@ import pytest
 
 import nerode as nr
 from nerode.analysis.extraction.extraction import extract
+from nerode.analysis.extraction.learning import HypothesisTest
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.probing import HypothesisTest
 from nerode.analysis.extraction.question import language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError

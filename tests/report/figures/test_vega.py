@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nerode.core import InputError
-from nerode.report.figures.vega import Figure, FigureTable, LegendEntry, figure
+from nerode.report.figures.vega import Figure, FigureTable, LegendEntry
 from nerode.report.pages.render import render
 from tests.browser import OpenPage, wait_until
 
@@ -25,7 +25,7 @@ BARS: dict[str, Any] = {
         "tooltip": [{"field": "x", "title": "letter"}],
     },
 }
-LEGEND = [LegendEntry(value=v, label=f"letter {v}", colour=i + 1) for i, v in enumerate("ab")]
+LEGEND = tuple(LegendEntry(value=v, label=f"letter {v}", colour=i + 1) for i, v in enumerate("ab"))
 
 
 def page_of(*figures: Figure) -> str:
@@ -36,12 +36,12 @@ def page_of(*figures: Figure) -> str:
 def test_numbers_that_are_none_are_refused() -> None:
     spec = {**BARS, "data": {"values": [{"x": "a", "y": float("nan")}]}}
     with pytest.raises(InputError, match="use null for what is missing"):
-        figure(spec, title="t")
+        Figure(spec=spec, title="t")
 
 
 def test_rows_are_needed() -> None:
     with pytest.raises(InputError, match=re.escape("put them in data.values")):
-        figure({"mark": "bar"}, title="t")
+        Figure(spec={"mark": "bar"}, title="t")
 
 
 @pytest.mark.parametrize(
@@ -55,24 +55,24 @@ def test_rows_are_needed() -> None:
 )
 def test_nothing_is_loaded(addition: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="would load something"):
-        figure({**BARS, **addition}, title="t")
+        Figure(spec={**BARS, **addition}, title="t")
 
 
 def test_rows_may_have_any_names() -> None:
     spec = {"data": {"values": [{"url": "a", "href": "b"}]}, "mark": "bar"}
-    assert figure(spec, title="t").spec == spec
+    assert Figure(spec=spec, title="t").spec == spec
 
 
 def test_tooltips_hold_no_text_that_is_read_as_an_expression() -> None:
     tooltip = [{"field": "x", "title": "a\\'] + b"}]
     spec = {**BARS, "layer": [{"mark": "bar", "encoding": {"tooltip": tooltip}}]}
     with pytest.raises(InputError, match=re.escape("give its title in usermeta.titles")):
-        figure(spec, title="t")
+        Figure(spec=spec, title="t")
 
 
 def test_a_legend_needs_its_parameter() -> None:
     with pytest.raises(InputError, match="no parameter called 'off'"):
-        figure({"data": {"values": []}, "mark": "bar"}, title="t", legend=LEGEND)
+        Figure(spec={"data": {"values": []}, "mark": "bar"}, title="t", legend=LEGEND)
 
 
 def test_colours_and_cells_are_checked() -> None:
@@ -83,7 +83,7 @@ def test_colours_and_cells_are_checked() -> None:
 
 
 def test_the_policy_names_the_engine_by_its_hash_alone() -> None:
-    page = page_of(figure(BARS, title="t"))
+    page = page_of(Figure(spec=BARS, title="t"))
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}=';", policy[1])
@@ -97,7 +97,7 @@ def test_hostile_texts_stay_texts() -> None:
     entry = LegendEntry(value=hostile, label=hostile, colour=1)
     table = FigureTable(title=hostile, headings=(hostile,), rows=((hostile,),))
     page = page_of(
-        figure(spec, title=hostile, caption=hostile, alternative=hostile, legend=[entry], table=table)
+        Figure(spec=spec, title=hostile, caption=hostile, alternative=hostile, legend=(entry,), table=table)
     )
     assert "<script>alert" not in page
     assert "<img" not in page
@@ -109,7 +109,7 @@ def test_a_figure_is_drawn_hidden_shown_and_saved(open_page: OpenPage, tmp_path:
     hostile = '=1+1,"<b>'
     spec = {**BARS, "data": {"values": [*BARS["data"]["values"], {"x": hostile, "y": 2}]}}
     file = tmp_path / "figure.html"
-    file.write_text(page_of(figure(spec, title="bars", legend=LEGEND)), encoding="utf-8")
+    file.write_text(page_of(Figure(spec=spec, title="bars", legend=LEGEND)), encoding="utf-8")
     page = open_page(file)
     page.wait_for_selector("figure[data-drawn]")
     bars = page.locator(".plot svg .mark-rect.role-mark path")
@@ -131,7 +131,7 @@ def test_a_figure_is_drawn_hidden_shown_and_saved(open_page: OpenPage, tmp_path:
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_figure_follows_theme_and_width(open_page: OpenPage, tmp_path: Path, dark: bool) -> None:
     file = tmp_path / "figure.html"
-    file.write_text(page_of(figure(BARS, title="bars")), encoding="utf-8")
+    file.write_text(page_of(Figure(spec=BARS, title="bars")), encoding="utf-8")
     page = open_page(file, width=390, dark=dark)
     page.wait_for_selector("figure[data-drawn]")
     colour = "getComputedStyle(document.querySelector('.plot .mark-text text')).fill"
@@ -149,7 +149,7 @@ def test_without_scripts_the_words_and_the_table_are_there(open_page: OpenPage, 
     table = FigureTable(title="the numbers", headings=("x", "y"), rows=(("a", "1"),))
     file = tmp_path / "figure.html"
     file.write_text(
-        page_of(figure(BARS, title="bars", alternative="Two bars.", table=table)), encoding="utf-8"
+        page_of(Figure(spec=BARS, title="bars", alternative="Two bars.", table=table)), encoding="utf-8"
     )
     page = open_page(file, script=False)
     assert page.locator(".plot").inner_text() == "Two bars."

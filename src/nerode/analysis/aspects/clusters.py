@@ -73,21 +73,20 @@ def target_labels(probe: ProbeWords) -> Labels:
 
 
 def clusters(
-    subject: LoadedNetwork, words: Sequence[tuple[ProbeWords, Labels]], *, labelled_by: str, layer: int = -1
+    subject: LoadedNetwork, words: Sequence[tuple[ProbeWords, Labels]], *, labelled_by: str
 ) -> StateClusters:
-    """Returns how the states of a network lie by label, trained and untrained.
+    """Returns how the states of the last layer that keeps any lie by label, trained and untrained.
 
     Args:
         subject: the network.
         words: groups of words, each with a label for each position of each word; None to leave it out.
         labelled_by: what the labels are, for titles.
-        layer: whose states; -1 for the last one that keeps any.
 
     Raises:
         InputError: if the model has no states of fixed size, or fewer than two labels have five states.
     """
     probes = [probe for probe, _ in words]
-    number, states = hidden_states(subject.model, probes, layer)
+    number, states = hidden_states(subject.model, probes)
     flat = [label for _, labels in words for row in labels for label in row]
     if len(flat) != len(states):
         raise InputError(f"there are {len(flat)} labels for {len(states)} states")

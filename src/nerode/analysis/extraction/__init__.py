@@ -1,9 +1,9 @@
 """The automaton that a network has learned: by clusters of its states, by queries, or exactly."""
 
 from nerode.analysis.extraction.extraction import EXTRACTION_PARTS, Extraction, extract, question_about
+from nerode.analysis.extraction.learning import HypothesisTest
 from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.probing import HypothesisTest
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, is_member
+from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, finite_target, is_member
 
 __all__ = [
     "EXTRACTION_PARTS",
@@ -13,8 +13,8 @@ __all__ = [
     "HypothesisTest",
     "Kind",
     "Moore",
-    "NetworkQuestion",
     "extract",
+    "finite_target",
     "is_member",
     "question_about",
 ]

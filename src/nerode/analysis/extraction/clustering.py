@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.learning import HypothesisTest, find_failures
+from nerode.analysis.extraction.moore import ExtractedMachine, Moore
 from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
-from nerode.analysis.extraction.probing import HypothesisTest, find_failures
 from nerode.core import Budget, InputError, started
 from nerode.languages import Word
 
@@ -54,23 +54,6 @@ class ClusterSettings:
                 raise InputError(f"{name} is {getattr(self, name)}; it has to be 1 or more")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAutomaton:
-    """An automaton whose states are clusters of states of a network.
-
-    Attributes:
-        machine: the automaton, minimal.
-        points: how many states of the network it was made from.
-        rounds: how often it was tested.
-        consistent: whether the last test found no difference.
-    """
-
-    machine: Moore
-    points: int
-    rounds: int
-    consistent: bool
-
-
 def extract_by_clusters(
     machine: Machine,
     *,
@@ -78,7 +61,7 @@ def extract_by_clusters(
     probe: HypothesisTest | None = None,
     seed: int = 0,
     budget: Budget | None = None,
-) -> ClusterAutomaton:
+) -> ExtractedMachine:
     """Returns the automaton of the clusters of a network's states.
 
     It is consistent if it passed the last test; otherwise the rounds, the points or the budget ended first.
@@ -106,8 +89,8 @@ def extract_by_clusters(
         large = many or len(cloud) > settings.points
         late = budget.elapsed() > budget.seconds or number == settings.rounds
         if not failures or large or late:
-            return ClusterAutomaton(
-                machine=hypothesis, points=len(cloud), rounds=number, consistent=not failures
+            return ExtractedMachine(
+                machine=hypothesis, states=len(cloud), rounds=number, consistent=not failures
             )
         for word in failures:
             cloud.follow(word)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from torch import nn
 
 from nerode.analysis.extraction.clustering import extract_by_clusters
 from nerode.analysis.extraction.comparison import (
@@ -18,10 +17,9 @@ from nerode.analysis.extraction.comparison import (
     find_difference,
     theory_of,
 )
-from nerode.analysis.extraction.learning import extract_by_queries
-from nerode.analysis.extraction.moore import Moore
+from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
+from nerode.analysis.extraction.moore import ExtractedMachine, Moore
 from nerode.analysis.extraction.oracle import Machine, Queries, States, joined
-from nerode.analysis.extraction.probing import HypothesisTest, find_failures
 from nerode.analysis.extraction.question import (
     NOTHING,
     Kind,
@@ -125,16 +123,6 @@ class Extraction:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    machine: Moore
-    method: str
-    consistent: bool
-    network_states: int = 0
-    rounds: int = 0
-    every_state: bool = False
-
-
 def extract(
     subject: LoadedNetwork,
     *,
@@ -175,7 +163,9 @@ def extract(
     chosen = method or _fitting_method(subject, machine)
     black_box = black_box or (method is None and not machine.sees_states)
     begun = time.process_time()
-    found = _by_method(subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.part())
+    how, found = _by_method(
+        subject, machine, chosen, black_box, probe or HypothesisTest(), seed, budget.part()
+    )
     seconds, queries = time.process_time() - begun, machine.queries
     on_part("automaton")
     failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
@@ -189,18 +179,18 @@ def extract(
     on_part("theory")
     return Extraction(
         name=subject.name,
-        method=found.method,
+        method=how,
         kind=question.kind,
         machine=found.machine,
         consistent=found.consistent,
         fails_on=question.alphabet.decode(failures[0]) if failures else None,
         tested=(machine.queries.words - queries.words, held_out.longest),
-        network_states=found.network_states,
+        network_states=found.states,
         rounds=found.rounds,
         queries=queries,
         target=_target_name(subject, target) or wanted.name,
         difference=difference,
-        proved=found.every_state,
+        proved=chosen == "exact",
         refuted=_refuted(subject),
         theory=theory,
         cpu_seconds=seconds,
@@ -284,19 +274,13 @@ def _by_method(
     probe: HypothesisTest,
     seed: int,
     budget: Budget,
-) -> _Found:
+) -> tuple[str, ExtractedMachine]:
+    """The method in words, and what it finds."""
     if black_box and method not in ("lstar", "kv"):
         raise InputError(f"the method {method} looks at states; --black-box goes with lstar and kv")
     match method:
         case "cluster":
-            clusters = extract_by_clusters(machine, probe=probe, seed=seed, budget=budget)
-            return _Found(
-                machine=clusters.machine,
-                method="clusters of states",
-                consistent=clusters.consistent,
-                network_states=clusters.points,
-                rounds=clusters.rounds,
-            )
+            return "clusters of states", extract_by_clusters(machine, probe=probe, seed=seed, budget=budget)
         case "lstar" | "kv":
             white = not black_box and machine.sees_states
             learned = extract_by_queries(
@@ -307,34 +291,17 @@ def _by_method(
                 seed=seed,
                 budget=budget,
             )
-            return _Found(
-                machine=learned.machine,
-                method=f"{'L*' if method == 'lstar' else 'KV'}, {'white' if white else 'black'} box",
-                consistent=learned.consistent,
-                rounds=learned.rounds,
-            )
+            return f"{'L*' if method == 'lstar' else 'KV'}, {'white' if white else 'black'} box", learned
         case "exact":
-            return _exactly(subject, machine, budget)
+            if subject.network is None:
+                raise InputError(
+                    f"{subject.name} was trained: its states in floats are too many to list, and their bits "
+                    "depend on the batch; exact extraction is for compiled networks, take cluster or lstar"
+                )
+            if subject.network.exact:
+                return "all states, exact arithmetic", close_network(subject.network, budget)
+            return "all states in floats, bit for bit", close_floats(machine, budget)
     raise UnknownName("method", method, METHODS)
-
-
-def _exactly(subject: LoadedNetwork, machine: Machine, budget: Budget) -> _Found:
-    if subject.network is None:
-        raise InputError(
-            f"{subject.name} was trained: its states in floats are too many to list, and their bits depend "
-            "on the batch; exact extraction is for compiled networks, take cluster or lstar"
-        )
-    if subject.network.exact:
-        closure, how = close_network(subject.network, budget), "all states, exact arithmetic"
-    else:
-        closure, how = close_floats(machine, budget), "all states in floats, bit for bit"
-    return _Found(
-        machine=closure.machine,
-        method=how,
-        consistent=True,
-        network_states=closure.states,
-        every_state=True,
-    )
 
 
 def _refuted(subject: LoadedNetwork) -> str:
@@ -354,29 +321,7 @@ def _theory(
         return None
 
 
-def subject_of(
-    model: nn.Module, *, name: str = "the network", language: Language | None = None
-) -> LoadedNetwork:
-    """Returns a model that is in memory as something to extract from."""
-    return LoadedNetwork(name=name, model=model.eval(), language=language)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateClosure:
-    """The machine of all reachable states.
-
-    Attributes:
-        machine: the automaton, minimal.
-        states: states of the network that words reach.
-        steps: steps of the network that were made.
-    """
-
-    machine: Moore
-    states: int
-    steps: int
-
-
-def close_network(network: Network, budget: Budget | None = None) -> StateClosure:
+def close_network(network: Network, budget: Budget | None = None) -> ExtractedMachine:
     """Returns the machine of all states that a network reaches in exact arithmetic.
 
     Args:
@@ -391,14 +336,11 @@ def close_network(network: Network, budget: Budget | None = None) -> StateClosur
     alphabet = network.alphabet
     end = (None, NOTHING)
     seen: set[Hashable] = set()
-    steps = 0
 
     def advance(state: Any, letter: int) -> Hashable:
-        nonlocal steps
         configuration, output = state
         if configuration is None or alphabet.symbols[letter] not in output.split(" "):
             return end
-        steps += 1
         after, answer = interpreter.step(configuration, letter)
         target = (after, legal_text(answer.legal, alphabet))
         if target[1] == NOTHING:
@@ -409,10 +351,10 @@ def close_network(network: Network, budget: Budget | None = None) -> StateClosur
 
     start = (interpreter.start(), legal_text(interpreter.empty_answer().legal, alphabet))
     machine = Moore.explore(alphabet, start, advance, lambda state: state[1])
-    return StateClosure(machine=machine.minimise(), states=machine.num_states, steps=steps)
+    return ExtractedMachine(machine=machine.minimise(), states=machine.num_states, consistent=True)
 
 
-def close_floats(machine: Machine, budget: Budget | None = None) -> StateClosure:
+def close_floats(machine: Machine, budget: Budget | None = None) -> ExtractedMachine:
     """Returns the machine of all states that a compiled network reaches in floats, told apart by their bits.
 
     The bits of a compiled network do not depend on what is computed beside it, so the states are those of
@@ -449,4 +391,4 @@ def close_floats(machine: Machine, budget: Budget | None = None) -> StateClosure
         level = joined(new)
     table = np.array(rows, dtype=np.int32)
     found = Moore(alphabet=machine.alphabet, transitions=table, start=0, outputs=tuple(outputs))
-    return StateClosure(machine=found.minimise(), states=len(number), steps=machine.queries.states)
+    return ExtractedMachine(machine=found.minimise(), states=len(number), consistent=True)

@@ -201,3 +201,20 @@ class Moore:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedMachine:
+    """An automaton that was made from a network.
+
+    Attributes:
+        machine: the automaton, minimal.
+        consistent: whether the last test found no difference; otherwise rounds, sizes or the budget ended.
+        states: states of the network that were looked at and kept; 0 if only words were asked.
+        rounds: hypotheses that were tested; 0 if all states of the network were listed.
+    """
+
+    machine: Moore
+    consistent: bool
+    states: int = 0
+    rounds: int = 0

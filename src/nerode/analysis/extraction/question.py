@@ -20,7 +20,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from nerode.analysis.extraction.moore import Moore
-from nerode.core import InputError
+from nerode.core import BudgetExceeded, InputError
 from nerode.languages import END, Alphabet, Language, Legal
 from nerode.languages.groups import finite_monoid
 from nerode.tasks import (
@@ -145,6 +145,14 @@ class NetworkQuestion:
         """Returns whether the network's own output says that a letter may not follow."""
         return self.kind == "prediction" and self.alphabet.symbols[letter] not in output.split(" ")
 
+    def continuations(self, place: Any) -> tuple[list[Hashable], list[int]]:
+        """Returns the places after each letter, and the letters after which something is still asked."""
+        after = [self.target.advance(place, letter) for letter in range(len(self.alphabet))]
+        open_letters = [
+            letter for letter, then in enumerate(after) if self.target.answer(then) not in (OUTSIDE, NOTHING)
+        ]
+        return after, open_letters
+
     @property
     def num_scores(self) -> int | None:
         """The number of scores that a network must give; None if that is not known."""
@@ -186,6 +194,24 @@ def class_question(name: str, machine: Moore) -> NetworkQuestion:
         empty=machine.outputs[machine.start],
         frame=machine if partial else None,
     )
+
+
+def finite_target(question: NetworkQuestion, *, most: int) -> Moore | None:
+    """Returns the machine of the correct answers, None if it has more states than so many."""
+    target = question.target
+    seen: set[Hashable] = {target.initial()}
+
+    def advance(configuration: Any, letter: int) -> Hashable:
+        after = target.advance(configuration, letter)
+        seen.add(after)
+        if len(seen) > most:
+            raise BudgetExceeded("states", most)
+        return after
+
+    try:
+        return Moore.explore(question.alphabet, target.initial(), advance, target.answer)
+    except BudgetExceeded:
+        return None
 
 
 def check_scores(question: NetworkQuestion, scores: int) -> None:

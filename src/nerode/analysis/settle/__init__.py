@@ -1,15 +1,15 @@
 """Settling: each network ends proved at every length, refuted by a word, or unsettled with what is known."""
 
-from nerode.analysis.settle.hardening import harden, write_hardened
-from nerode.analysis.settle.settling import (
-    SettleSettings,
+from nerode.analysis.settle.keeping import (
     confirmed_settlement,
+    harden,
     load_for_task,
     replay_settlement,
-    settle,
     settle_folder,
     settled_or_new,
+    write_hardened,
 )
+from nerode.analysis.settle.settling import SettleSettings, settle
 
 __all__ = [
     "SettleSettings",

@@ -8,7 +8,7 @@ that a user sees why. A word counts only if it fails alone, step by step.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,15 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Floats, Machine
-from nerode.analysis.extraction.question import IN, NOTHING, OUT, OUTSIDE, UNASKED, NetworkQuestion
+from nerode.analysis.extraction.question import (
+    IN,
+    NOTHING,
+    OUT,
+    OUTSIDE,
+    UNASKED,
+    NetworkQuestion,
+    finite_target,
+)
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages import END, Word
 from nerode.proofs.floats import to_rows
@@ -99,8 +107,7 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | 
     """The earliest mistake in a batch of tests."""
     state = None
     for first in range(0, batch.inputs.shape[1], _PART):
-        part = slice(first, first + _PART)
-        piece = Batch(inputs=batch.inputs[:, part], targets=batch.targets[:, part], mask=batch.mask[:, part])
+        piece = batch.cut(slice(None), slice(first, first + _PART))
         scores, state = run(model, piece.inputs, state)
         wrong = ~(task.correct(scores, piece) & (torch.isfinite(scores).all(-1) | ~piece.mask))
         if wrong.any():
@@ -136,37 +143,29 @@ def first_failure(machine: Machine, question: NetworkQuestion, word: Word) -> Wr
 
     A word of more letters than `STEPPED` is read in parts by the form for sequences.
     """
-    if len(word) > STEPPED:
-        return _failure_in_parts(machine, question, word)
-    return _mistake(question, word, machine.traces([word])[0])
+    outputs = machine.traces([word])[0][1:] if len(word) <= STEPPED else _in_parts(machine, question, word)
+    return _mistake(question, word, outputs)
 
 
-def _failure_in_parts(machine: Machine, question: NetworkQuestion, word: Word) -> WrongAnswer | None:
-    target = question.target
-    place, state = target.initial(), None
+def _in_parts(machine: Machine, question: NetworkQuestion, word: Word) -> Iterator[str]:
+    """The outputs after each letter of a word that is read in parts."""
+    state = None
     for first in range(0, len(word), _PART):
-        part = word[first : first + _PART]
-        scores, state = run(machine.model, torch.tensor([part]), state)
-        for number, (letter, got) in enumerate(zip(part, question.read(scores[0]), strict=True), first + 1):
-            place = target.advance(place, letter)
-            expected = target.answer(place)
-            if expected in (OUTSIDE, NOTHING):
-                return None
-            if expected not in (UNASKED, got):
-                return WrongAnswer(word=word[:number], expected=expected, got=got)
-    return None
+        scores, state = run(machine.model, torch.tensor([word[first : first + _PART]]), state)
+        yield from question.read(scores[0])
 
 
-def _mistake(question: NetworkQuestion, word: Word, outputs: Sequence[str]) -> WrongAnswer | None:
+def _mistake(question: NetworkQuestion, word: Word, outputs: Iterable[str]) -> WrongAnswer | None:
+    """The first output after a letter of the word that is not the one expected there."""
     target = question.target
     place = target.initial()
-    for number, letter in enumerate(word, start=1):
+    for number, (letter, got) in enumerate(zip(word, outputs, strict=True), start=1):
         place = target.advance(place, letter)
         expected = target.answer(place)
         if expected in (OUTSIDE, NOTHING):
             return None
-        if expected != UNASKED and outputs[number] != expected:
-            return WrongAnswer(word=word[:number], expected=expected, got=outputs[number])
+        if expected not in (UNASKED, got):
+            return WrongAnswer(word=word[:number], expected=expected, got=got)
     return None
 
 
@@ -204,7 +203,7 @@ def _shortest_mistake(
     machine: Machine, question: NetworkQuestion, words: Sequence[Word]
 ) -> WrongAnswer | None:
     """The shortest failing word that some words begin with, confirmed alone."""
-    tried = [_mistake(question, w, t) for w, t in zip(words, machine.traces(words), strict=True)]
+    tried = [_mistake(question, w, t[1:]) for w, t in zip(words, machine.traces(words), strict=True)]
     for found in sorted((t for t in tried if t is not None), key=lambda t: len(t.word)):
         alone = first_failure(machine, question, found.word)
         if alone is not None:
@@ -247,12 +246,10 @@ def failing_hold(
 
 
 def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.random.Generator) -> Word:
-    target, letters = question.target, len(question.alphabet)
-    place = target.initial()
+    place: Any = question.target.initial()
     word: list[int] = []
     for _ in range(length):
-        after = [target.advance(place, letter) for letter in range(letters)]
-        open_letters = [i for i, then in enumerate(after) if target.answer(then) not in (OUTSIDE, NOTHING)]
+        after, open_letters = question.continuations(place)
         if not open_letters:
             break
         if not (word and word[-1] in open_letters and rng.random() < stay):
@@ -381,25 +378,14 @@ class _PlaceTable:
     @classmethod
     def of(cls, question: NetworkQuestion) -> _PlaceTable | None:
         """Returns the tables; None if there are too many places or a word can come to an end."""
-        target, letters = question.target, len(question.alphabet)
-        number = {target.initial(): 0}
-        order, rows = [target.initial()], []
-        for place in order:
-            if len(order) > _MOST_PLACES:
-                return None
-            after = [target.advance(place, letter) for letter in range(letters)]
-            for then in after:
-                if then not in number:
-                    number[then] = len(order)
-                    order.append(then)
-            rows.append([number[then] for then in after])
-        answers = tuple(map(target.answer, order))
-        inside = np.array([answer not in (OUTSIDE, NOTHING) for answer in answers])
-        moves = np.array(rows, dtype=np.int64)
-        free = inside[moves]
+        machine = finite_target(question, most=_MOST_PLACES)
+        if machine is None:
+            return None
+        inside = np.array([answer not in (OUTSIDE, NOTHING) for answer in machine.outputs])
+        free = inside[machine.transitions]
         if not free[inside].any(axis=1).all():
             return None
-        return cls(moves=moves, open=free, answers=answers)
+        return cls(moves=machine.transitions.astype(np.int64), open=free, answers=machine.outputs)
 
     def words(
         self, length: int, count: int, rng: np.random.Generator

@@ -7,18 +7,13 @@
 5. boxes       for cells whose state contracts: regions of the state, checked by the kernel
 6. long words  nearly periodic ones of up to 32,768 letters
 7. examination other tests of the task: completed sentences, phase alignment of signals
-
-A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -28,7 +23,6 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.analysis.proofs.certifying import prove_boxes
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.proofs.trained_network import require_plain
 from nerode.analysis.settle.failing_words import (
     STEPPED,
@@ -42,19 +36,9 @@ from nerode.analysis.settle.failing_words import (
     shorten,
 )
 from nerode.analysis.settle.framed import asked_network, closing_of
-from nerode.analysis.subject import LoadedNetwork, load_subject
-from nerode.core import (
-    Budget,
-    BudgetExceeded,
-    FormatError,
-    InputError,
-    plural,
-    read_json,
-    started,
-    stream,
-    write_atomically,
-)
-from nerode.languages import Language, Word, title_of
+from nerode.analysis.subject import LoadedNetwork
+from nerode.core import Budget, InputError, plural, started, stream
+from nerode.languages import Word
 from nerode.models import (
     DiagonalTransition,
     Model,
@@ -66,38 +50,9 @@ from nerode.models import (
     is_stateful,
 )
 from nerode.network import Network
-from nerode.proofs import (
-    PREDICT,
-    RECOGNISE,
-    VALID_PREFIXES,
-    Certificate,
-    CheckResult,
-    Claim,
-    Failure,
-    Refutation,
-    Unproved,
-    certificate_from_json,
-    certificate_to_json,
-    certify,
-    check_folder,
-    run_tensor_hash,
-    write_folder,
-)
-from nerode.proofs.floats import (
-    FloatVerdict,
-    certify_fading,
-    certify_module,
-    recheck_module,
-    replay_fading,
-)
-from nerode.records import (
-    RESULT,
-    SETTLED,
-    SETTLED_CERTIFICATE,
-    SETTLEMENT_FILE,
-    Settlement,
-    read_settlement,
-)
+from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES, Certificate, Claim, Refutation
+from nerode.proofs.floats import FloatVerdict, certify_fading, certify_module
+from nerode.records import Settlement
 from nerode.tasks import Prediction, Task
 
 WORDS = {
@@ -113,13 +68,12 @@ FADING = "fading"
 BOXES = "boxes"
 EXAMINATION = "examination"
 
-_MOST_CERTIFICATE = 1 << 26
 _LETTERS_FOR_SHORTENING = 400_000
 
 _LONG, _LONG_WORDS = (4_096, 32_768), 32
 """Lengths of words that are nearly periodic, and how many there are of each."""
 
-_MOST_STATES = 4_000
+MOST_STATES = 4_000
 """Joint states of a search for a failing word that is shorter than a known one."""
 
 _DECIDED = 2.0**-30
@@ -164,127 +118,14 @@ class Ended:
     network: Network | None = None
 
 
-def settle_folder(
-    folder: Path,
-    *,
-    settings: SettleSettings | None = None,
-    budget: Budget | None = None,
-    keep: bool = True,
-    trust_code: bool = False,
-    task: Task | None = None,
-) -> Settlement:
-    """Returns the end of a run, of a compiled network or of a model, and leaves it in the folder of a run.
+def search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool = False) -> FloatVerdict:
+    """Returns what a search of all float states finds on the words of a task.
 
     Args:
-        folder: of the run, the network or the model.
-        settings: how far to search.
-        budget: limits the CPU seconds.
-        keep: whether the settlement and its certificate are written into the folder of a run.
-        trust_code: whether a module that the run names for its model may run.
-        task: what a model should do that was not trained here.
-
-    Raises:
-        InputError: if there is no language or task to settle it by, or a weight is not a number.
-    """
-    subject = load_for_task(folder, task, trust_code=trust_code)
-    if subject.network is not None and subject.language is not None:
-        return _settle_compiled(folder, subject.network, subject.language, started(budget))
-    is_run = (folder / RESULT).exists()
-    weights = run_tensor_hash(folder) if is_run else ""
-    ended = settle(subject, settings=settings, budget=budget, weights=weights)
-    if keep and is_run:
-        goal = goal_of(subject.task).language if ended.network is not None and subject.task else None
-        keep_end(folder / SETTLED, ended, goal)
-    return ended.settlement
-
-
-def load_for_task(folder: Path, task: Task | None, *, trust_code: bool = False) -> LoadedNetwork:
-    """Returns the network of a folder, with the task that it is given if it has none of its own.
-
-    Raises:
-        InputError: if it has a task already, or reads or answers otherwise than the given one.
-    """
-    subject = load_subject(folder, trust_code=trust_code)
-    if task is None:
-        return subject
-    if subject.task is not None or subject.network is not None:
-        raise InputError(f"{subject.name} says by itself what it should do; leave --task out")
-    config = subject.zoo_model.config
-    if (config.letters, config.outputs) != (task.letters, task.outputs):
-        raise InputError(
-            f"{subject.name} reads {config.letters} letters and gives {config.outputs} scores; {task.name} "
-            f"has {task.letters} letters and asks for {task.outputs}"
-        )
-    return replace(subject, task=task, language=getattr(task, "language", None))
-
-
-def settled_or_new(
-    folder: Path,
-    *,
-    settings: SettleSettings | None = None,
-    budget: Budget | None = None,
-    trust_code: bool = False,
-) -> Settlement:
-    """Returns the end of a run that is kept and speaks of its weights, or else a new one.
-
-    A run that is kept as unsettled is settled again: the budget may be larger now. So is one whose end is not
-    confirmed by a replay: a file may say what it likes.
-    """
-    known = None
-    if (folder / RESULT).exists():
-        known = confirmed_settlement(folder, budget=budget, trust_code=trust_code)
-    if known is not None and known.status != "unsettled":
-        return known
-    return settle_folder(folder, settings=settings, budget=budget, trust_code=trust_code)
-
-
-def confirmed_settlement(
-    folder: Path, *, budget: Budget | None = None, trust_code: bool = False
-) -> Settlement | None:
-    """Returns the kept end of a run if it is about its weights and a replay confirms it, None otherwise.
-
-    A proof is replayed and must show what the settlement says. A failing word is read again. That all shorter
-    words are answered correctly is searched again: the length that is returned is the one that was seen.
-    """
-    budget = started(budget)
-    try:
-        known = read_settlement(folder)
-        if known is None or known.weights != run_tensor_hash(folder):
-            return None
-        subject = load_subject(folder, trust_code=trust_code)
-        if known.about != _about(subject):
-            return None
-        if known.status == "proved":
-            return known if replay_settlement(folder, budget=budget, trust_code=trust_code).ok else None
-        if known.dtype != dtype_of(subject.model):
-            return None
-        if known.status == "refuted" and not _fails_again(subject, known):
-            return None
-        return _with_length(subject, known, budget)
-    except InputError:
-        return None
-
-
-def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> Settlement:
-    """The same settlement with the length up to which a search sees no failing word, if that is less."""
-    if known.length == 0 and not known.shortest:
-        return known
-    assert subject.task is not None
-    try:
-        verdict = _search_states(
-            subject.model, subject.task, replace(budget.part(), elements=_MOST_STATES), valid=True
-        )
-        refuted, reached = verdict.refutation, verdict.length
-    except (InputError, BudgetExceeded):
-        refuted, reached = None, 0
-    seen = len(refuted.word) - 1 if refuted is not None else reached
-    length = min(int(known.length), seen) if isinstance(seen, int) else int(known.length)
-    shortest = known.shortest and known.word is not None and length == len(known.word) - 1
-    return replace(known, length=length, shortest=shortest)
-
-
-def _search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool = False) -> FloatVerdict:
-    """The search of all float states on the words of a task.
+        model: the network.
+        task: what it should do.
+        budget: limits the states and the seconds.
+        valid: whether the words of a language that is predicted are its valid prefixes.
 
     Raises:
         InputError: if the task or the model has no such search.
@@ -302,33 +143,10 @@ def _search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool 
     )
 
 
-def _about(subject: LoadedNetwork) -> str:
-    """The name of what a network should do."""
+def name_of_goal(subject: LoadedNetwork) -> str:
+    """Returns the name of what a network should do."""
     assert subject.task is not None
     return subject.task.name if subject.language is None else subject.language.name
-
-
-def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
-    """Whether a network answers a kept word as incorrectly as it says.
-
-    Raises:
-        InputError: if its task asks nothing about single words, or the word has another letter.
-    """
-    assert subject.task is not None
-    network, question = asked_network(subject.model, subject.task)
-    word = question.alphabet.encode(known.word or ())
-    found = first_failure(Machine(network, question), question, word)
-    return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
-
-
-def keep_end(target: Path, ended: Ended, language: Language | None = None) -> None:
-    """Writes a settlement and its proof, the settlement last; a network is written with its language."""
-    shutil.rmtree(target, ignore_errors=True)
-    if ended.network is not None and language is not None:
-        write_folder(target, ended.network, language, ended.certificate)
-    elif ended.certificate is not None:
-        write_atomically(target / SETTLED_CERTIFICATE, _text(certificate_to_json(ended.certificate)))
-    write_atomically(target / SETTLEMENT_FILE, _text(ended.settlement.to_json()))
 
 
 def settle(
@@ -371,7 +189,7 @@ class _Settling:
         self.subject, self.task, self.settings, self.budget = subject, task, settings, budget
         self.weights = weights
         self.begun = time.process_time()
-        self.about, self.dtype = _about(subject), dtype_of(subject.model)
+        self.about, self.dtype = name_of_goal(subject), dtype_of(subject.model)
         self.machine: Machine | None = None
         self.question: NetworkQuestion | None = None
         self.reasons: list[str] = []
@@ -442,12 +260,12 @@ class _Settling:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
         budget = replace(self.budget.part(0.7), elements=self.settings.states)
         try:
-            self.verdict = verdict = _search_states(self.subject.model, self.task, budget)
+            self.verdict = verdict = search_states(self.subject.model, self.task, budget)
         except InputError as no_closure:
             self.reasons.append(str(no_closure))
             return None
         if verdict.length == "all" and verdict.certificate is not None:
-            settlement = self._end(method=CLOSURE, length="all", **_proved_by(verdict.certificate.claims))
+            settlement = self._end(method=CLOSURE, length="all", **proved_by(verdict.certificate.claims))
             return Ended(settlement=settlement, certificate=verdict.certificate)
         if verdict.refutation is not None:
             return Ended(settlement=self._refuted_by(verdict.refutation))
@@ -466,7 +284,7 @@ class _Settling:
         if not isinstance(found, Certificate):
             self.reasons.append(found.reason)
             return None
-        settlement = self._end(method=FADING, length="all", **_proved_by(found.claims))
+        settlement = self._end(method=FADING, length="all", **proved_by(found.claims))
         return Ended(settlement=settlement, certificate=found)
 
     def _by_search(self) -> Ended | None:
@@ -501,7 +319,7 @@ class _Settling:
         if found.certificate is None:
             self.reasons.append(f"no boxes: {found.reason}")
             return None
-        settlement = self._end(method=BOXES, length="all", **_proved_by(found.certificate.claims))
+        settlement = self._end(method=BOXES, length="all", **proved_by(found.certificate.claims))
         return Ended(settlement=settlement, certificate=found.certificate, network=found.network)
 
     def _by_long_words(self) -> Ended | None:
@@ -570,8 +388,8 @@ class _Settling:
     def _shorter(self, found: WrongAnswer) -> tuple[Refutation | None, int]:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         try:
-            short = replace(self.budget.part(0.2), elements=_MOST_STATES)
-            self.verdict = _search_states(self.subject.model, self.task, short, valid=True)
+            short = replace(self.budget.part(0.2), elements=MOST_STATES)
+            self.verdict = search_states(self.subject.model, self.task, short, valid=True)
         except InputError:
             return None, 0
         length = self.verdict.length
@@ -649,113 +467,8 @@ def undecided_gates(model: nn.Module, task: Task) -> dict[str, float] | None:
     return found or None
 
 
-def _settle_compiled(folder: Path, network: Network, language: Language, budget: Budget) -> Settlement:
-    """The end of a compiled network: its own certificate if the kernel accepts it, or else a new search."""
-    begun = time.process_time()
-    try:
-        checked = check_folder(folder, budget=budget)
-    except FormatError:
-        checked = None
-    claims = checked.claims if checked is not None and checked.ok else ()
-    outcome: Certificate | Refutation | Unproved | None = None
-    if not any(claim.length == "all" and claim.task in WORDS for claim in claims):
-        outcome = certify(network, language, budget=budget.start())
-        claims = outcome.claims if isinstance(outcome, Certificate) else ()
-    spent = {"about": title_of(language), "states": 0, "cpu_seconds": round(time.process_time() - begun, 3)}
-    proved = next((claim for claim in claims if claim.length == "all" and claim.task in WORDS), None)
-    if proved is not None:
-        return Settlement(
-            status="proved",
-            words=WORDS[proved.task],
-            dtype=proved.dtype,
-            method=proved.method,
-            length="all",
-            noise=None if proved.eps is None else str(proved.eps),
-            claims=tuple(claim.covers for claim in claims),
-            **spent,  # type: ignore[arg-type]
-        )
-    if isinstance(outcome, Refutation):
-        return Settlement(
-            status="refuted",
-            words=WORDS[PREDICT],
-            dtype=None,
-            method=CLOSURE,
-            length=len(outcome.word) - 1,
-            word=outcome.word,
-            expected=" ".join(outcome.expected) or "nothing",
-            got=" ".join(outcome.got) or "nothing",
-            shortest=True,
-            **spent,  # type: ignore[arg-type]
-        )
-    reason = outcome.reason if isinstance(outcome, Unproved) else "no claim speaks of all lengths"
-    return Settlement(
-        status="unsettled",
-        words=WORDS[PREDICT],
-        dtype=None,
-        method=CLOSURE,
-        length=0,
-        reason=reason,
-        **spent,  # type: ignore[arg-type]
-    )
-
-
-def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code: bool = False) -> CheckResult:
-    """Returns what a replay of the kept proof of a run says; it knows nothing of the search.
-
-    Args:
-        folder: of the run.
-        budget: limits the CPU seconds.
-        trust_code: whether a module that the run names for its model may run.
-
-    Raises:
-        InputError: if the run is not settled, or ended without a proof.
-        BudgetExceeded: if the time is up.
-    """
-    known = read_settlement(folder)
-    if known is None or known.status != "proved":
-        state = "not settled" if known is None else known.status
-        raise InputError(f"{folder} is {state}; there is no proof to replay (`nerode prove` looks for one)")
-    if known.weights != run_tensor_hash(folder):
-        return _refused("the proof is about other weights than those of the run")
-    target = folder / SETTLED
-    if known.method == BOXES:
-        checked = check_proof(target, budget=budget)
-        if checked.result.ok and not checked.of_run:
-            return _refused("the proof is not about the weights of the run")
-        return _as_stated(known, checked.result)
-    subject = load_subject(folder, trust_code=trust_code)
-    assert subject.task is not None
-    closing = closing_of(subject.model, subject.task)
-    path = target / SETTLED_CERTIFICATE
-    certificate = certificate_from_json(
-        read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
-    )
-    if known.method == FADING:
-        if not isinstance(subject.task, Prediction):
-            return _refused("the proof is about scores above 0, which this task does not have")
-        failure = replay_fading(subject.zoo_model, closing.language, certificate, budget=budget)
-    else:
-        failure = recheck_module(
-            closing.module,  # type: ignore[arg-type]
-            closing.language,
-            certificate,
-            decode=closing.decode,
-            budget=budget,
-        )
-    if failure is not None:
-        return CheckResult(ok=False, claims=(), failure=failure)
-    return _as_stated(known, CheckResult(ok=True, claims=certificate.claims, failure=None))
-
-
-def _as_stated(known: Settlement, result: CheckResult) -> CheckResult:
-    """The result of a check, refused if the settlement says something else than the claims."""
-    if result.ok and any(getattr(known, key) != value for key, value in _proved_by(result.claims).items()):
-        return _refused("the settlement says something else than its proof shows")
-    return result
-
-
-def _proved_by(claims: Sequence[Claim]) -> dict[str, Any]:
-    """The fields of a settlement that follow from the claims of its certificate."""
+def proved_by(claims: Sequence[Claim]) -> dict[str, Any]:
+    """Returns the fields of a settlement that follow from the claims of its certificate."""
     lasting = [claim for claim in claims if claim.length == "all" and claim.task in WORDS]
     return {
         "status": "proved" if lasting else "unsettled",
@@ -764,11 +477,3 @@ def _proved_by(claims: Sequence[Claim]) -> dict[str, Any]:
         "noise": next((str(claim.eps) for claim in claims if claim.eps is not None), None),
         "claims": tuple(claim.covers for claim in claims),
     }
-
-
-def _refused(what: str) -> CheckResult:
-    return CheckResult(ok=False, claims=(), failure=Failure(what=what, entry=str(SETTLED)))
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from nerode.report.automaton.diagram import LINE_HEIGHT, Arrow, Diagram, letters_label, text_width
 
@@ -89,16 +90,8 @@ def _sort_by_medians(layers: list[list[int]], neighbours: Adjacency, forwards: b
         position = {v: float(i) for i, v in enumerate(first)}
         # A vertex without neighbours keeps its place relative to the whole layer.
         own = {v: i * (len(first) / len(second)) for i, v in enumerate(second)}
-        key = {v: _median([position[w] for w in neighbours[v]], own[v]) for v in second}
+        key = {v: median(position[w] for w in neighbours[v]) if neighbours[v] else own[v] for v in second}
         second.sort(key=lambda v, key=key: key[v])  # type: ignore[misc]
-
-
-def _median(values: list[float], default: float) -> float:
-    if not values:
-        return default
-    values.sort()
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def _exchange_neighbours(

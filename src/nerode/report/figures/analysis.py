@@ -10,7 +10,7 @@ from nerode.report.figures.bars_and_heat_maps import HeatMap, heat_figure
 from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
 from nerode.report.figures.marks import layered, number_axis, rounded
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.figures.vega import Figure, FigureTable, figure
+from nerode.report.figures.vega import Figure, FigureTable
 from nerode.report.terminal.analysis import number
 
 Json = Mapping[str, Any]
@@ -88,7 +88,7 @@ def _strips(title: str, groups: Sequence[PointGroup], said: str) -> Figure:
             if g.points
         ),
     )
-    return figure(spec, title=title, caption=f"One strip per letter. {said}", table=table, shape="fixed")
+    return Figure(spec=spec, title=title, caption=f"One strip per letter. {said}", table=table, shape="fixed")
 
 
 def product_figures(found: Json) -> list[Figure]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nerode.core import InputError
 from nerode.report.figures.marks import layered, number_axis, rounded, tooltip
-from nerode.report.figures.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ def bar_figure(chart: BarChart) -> Figure:
         for bar in chart.bars
     ]
     parts = [f"{bar.label}: {bar.text or format(bar.value, '.3g')}" for bar in chart.bars]
-    return figure(
-        _bar_spec(chart, rows),
+    return Figure(
+        spec=_bar_spec(chart, rows),
         title=chart.title,
         caption=chart.caption,
         alternative=f"{chart.title}: {'; '.join(parts)}.",
@@ -186,8 +186,8 @@ def heat_figure(heat: HeatMap) -> Figure:
     ]
     low, high = min(heat.finite, default=0.0), max(heat.finite, default=0.0)
     signs = " (orange below 0)" if low < 0 else ""
-    return figure(
-        _heat_spec(heat, rows),
+    return Figure(
+        spec=_heat_spec(heat, rows),
         title=heat.title,
         caption=" ".join(filter(None, (heat.caption, f"From {low:.3g} to {high:.3g}{signs}."))),
         alternative=f"{heat.title}: {len(heat.rows)} rows ({heat.y_title}) by {len(heat.columns)} columns "

@@ -14,13 +14,14 @@ from nerode.report.figures.marks import (
     fitted,
     layered,
     legend_of,
+    line_at,
     number_axis,
     only,
     rounded,
     spans_decades,
     tooltip,
 )
-from nerode.report.figures.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json
 from nerode.report.notation import percent
 
 THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
@@ -54,8 +55,8 @@ def length_figure(curves: LengthCurves) -> Figure:
     others = list(dict.fromkeys(item.label for item in curves.published if item.label not in labels))
     notes = [THEORY_MARKS[s.theory.status] if s.theory else "" for s in curves.series]
     notes += ["(published)"] * len(others)
-    return figure(
-        _spec(curves, [*labels, *others]),
+    return Figure(
+        spec=_spec(curves, [*labels, *others]),
         title=curves.title,
         caption=curves.caption,
         alternative=_words(curves),
@@ -70,50 +71,38 @@ def _spec(curves: LengthCurves, labels: list[str]) -> Json:
     x = number_axis("x", "length", log=log, domain=curves.span, values=lengths)
     y = number_axis("y", "accuracy", domain=fitted([], low=curves.floor, high=1.0))
     y["axis"] |= {"tickCount": 6, "format": "%"}
-    colour, dash = colour_channel(labels), dash_channel(labels)
-    seed_tip = tooltip("series", "seed", "x", "y")
-    layers: list[Json] = [
-        {
-            "transform": [only("run"), SHOWN],
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": {"field": "seed"}},
-        },
-        {
-            "transform": [only("run"), SHOWN],
-            "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": seed_tip},
-        },
-        {
-            "transform": [only("seed"), SHOWN],
-            "mark": {"type": "line", "strokeWidth": 1, "opacity": 0.35},
-            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash, "detail": {"field": "seed"}},
-        },
-        {
-            "transform": [only("seed"), SHOWN],
-            "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.45},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": seed_tip},
-        },
-        {
-            "transform": [only("median"), SHOWN],
-            "mark": {"type": "line", "strokeWidth": 2.75},
-            "encoding": {"x": x, "y": y, "color": colour, "strokeDash": dash},
-        },
-        {
-            "transform": [only("median"), SHOWN],
-            "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colour,
-                "tooltip": tooltip("series", "x", "shown", "range"),
-            },
-        },
-    ]
+    colour = colour_channel(labels)
+    layers = _curve_layers({"x": x, "y": y, "color": colour}, dash_channel(labels))
     rows = _rows(curves)
     layers += _training_layers(curves, x)
     layers += _theory_layers(curves, x, colour)
     layers += _published_layers(curves, x, y, colour)
     return layered(rows, *layers, height=320, titles=_TITLES)
+
+
+def _curve_layers(place: Json, dash: Json) -> list[Json]:
+    """Lines and points of single runs, of the seeds behind a median, and of the medians."""
+    seeds, each = {"detail": {"field": "seed"}}, tooltip("series", "seed", "x", "y")
+    layers: list[Json] = []
+    for kind, line, point, detail, tip in (
+        ("run", {"strokeWidth": 2}, {"size": 44, "opacity": 1}, seeds, each),
+        ("seed", {"strokeWidth": 1, "opacity": 0.35}, {"size": 26, "opacity": 0.45}, seeds, each),
+        (
+            "median",
+            {"strokeWidth": 2.75},
+            {"size": 52, "opacity": 1},
+            {},
+            tooltip("series", "x", "shown", "range"),
+        ),
+    ):
+        chosen = [only(kind), SHOWN]
+        lines = {**place, "strokeDash": dash, **detail}
+        points = {"type": "point", "filled": True, **point}
+        layers += [
+            {"transform": chosen, "mark": {"type": "line", **line}, "encoding": lines},
+            {"transform": chosen, "mark": points, "encoding": {**place, "tooltip": tip}},
+        ]
+    return layers
 
 
 def _rows(curves: LengthCurves) -> list[Json]:
@@ -170,26 +159,8 @@ def _training_layers(curves: LengthCurves, x: Json) -> list[Json]:
     domain = curves.span
     if curves.trained is None or not domain[0] <= curves.trained[1] < domain[1]:
         return []
-    where = {key: value for key, value in x.items() if key != "field"} | {"datum": curves.trained[1]}
-    one: Json = {"values": [{}]}
-    return [
-        {
-            "data": one,
-            "mark": {"type": "rule", "strokeDash": [3, 3], "color": "var(--edge)"},
-            "encoding": {"x": where},
-        },
-        {
-            "data": one,
-            "mark": {
-                "type": "text",
-                "align": "left",
-                "dx": 6,
-                "color": "var(--muted)",
-                "text": f"trained up to {curves.trained[1]:,}",
-            },
-            "encoding": {"x": where, "y": {"value": {"expr": "0.72 * height"}}},
-        },
-    ]
+    text = {"align": "left", "dx": 6, "text": f"trained up to {curves.trained[1]:,}"}
+    return line_at(x, curves.trained[1], text, {"value": {"expr": "0.72 * height"}})
 
 
 def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
@@ -199,32 +170,20 @@ def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
     layers: list[Json] = []
     for place, theory in enumerate(found):
         top = -(_STRIP + 3) * (len(found) - place) - 5
-        this = {"filter": {"field": "place", "equal": place}}
+        chosen = [only("theory"), {"filter": {"field": "place", "equal": place}}, SHOWN]
         band = {"type": "rect", "opacity": 1, "cornerRadius": 2, "color": f"var(--{theory.status}-bg)"}
         dot = {"type": "point", "filled": True, "size": 46, "opacity": 1, "xOffset": -9}
+        text = {"type": "text", "align": "left", "dx": 5, "fontSize": 10.5, "fontWeight": 600}
+        text["color"] = f"var(--{theory.status}-ink)"
+        edges = {"x": x, "x2": {"field": "x2"}, "y": {"value": top}, "y2": {"value": top + _STRIP}}
+        middle = {"x": x, "y": {"value": top + _STRIP / 2}}
         layers += [
-            {
-                "transform": [only("theory"), this, SHOWN],
-                "mark": band,
-                "encoding": {
-                    "x": x,
-                    "x2": {"field": "x2"},
-                    "y": {"value": top},
-                    "y2": {"value": top + _STRIP},
-                    "tooltip": tip,
-                },
-            },
-            {
-                "transform": [only("theory"), this, SHOWN],
-                "mark": dot,
-                "encoding": {"x": x, "y": {"value": top + _STRIP / 2}, "color": colour, "tooltip": tip},
-            },
-            {
-                "transform": [only("theory"), this, SHOWN],
-                "mark": {"type": "text", "align": "left", "dx": 5, "fontSize": 10.5, "fontWeight": 600}
-                | {"color": f"var(--{theory.status}-ink)"},
-                "encoding": {"x": x, "y": {"value": top + _STRIP / 2}, "text": {"field": "said"}},
-            },
+            {"transform": chosen, "mark": mark, "encoding": encoding}
+            for mark, encoding in (
+                (band, {**edges, "tooltip": tip}),
+                (dot, {**middle, "color": colour, "tooltip": tip}),
+                (text, {**middle, "text": {"field": "said"}}),
+            )
         ]
     return layers
 

@@ -13,12 +13,13 @@ from nerode.report.figures.marks import (
     fitted,
     layered,
     legend_of,
+    line_at,
     number_axis,
     only,
     rounded,
     tooltip,
 )
-from nerode.report.figures.vega import Figure, FigureTable, Json, figure
+from nerode.report.figures.vega import Figure, FigureTable, Json
 
 _MOST_POINTS = 400
 """Points of one line that are drawn: more than there are pixels to tell them apart."""
@@ -110,8 +111,8 @@ def line_figure(chart: LineChart) -> Figure:
     """Returns the figure of a page."""
     labels = chart.series
     legend = legend_of(labels) if len(labels) > 1 else ()
-    return figure(
-        _spec(chart),
+    return Figure(
+        spec=_spec(chart),
         title=chart.title,
         caption=chart.caption,
         alternative=_words(chart),
@@ -159,23 +160,15 @@ def _curve_layers(chart: LineChart, x: Json, y: Json, *, with_tips: bool) -> lis
 
 
 def _mark_layers(mark: Mark, x: Json, number: int) -> list[Json]:
-    where = {key: value for key, value in x.items() if key != "field"} | {"datum": mark.x}
-    one: Json = {"values": [{}]}
-    rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--edge)"}
     # The name stands above the plot, so that it hides no curve, on the side where there is room.
     right = f"scale('x', {mark.x!r}) > 0.7 * width"
     text = {
-        "type": "text",
         "align": {"expr": f"{right} ? 'right' : 'left'"},
         "dx": {"expr": f"{right} ? -5 : 5"},
         "baseline": "bottom",
-        "color": "var(--muted)",
         "text": mark.label,
     }
-    return [
-        {"data": one, "mark": rule, "encoding": {"x": where}},
-        {"data": one, "mark": text, "encoding": {"x": where, "y": {"value": -4 - 14 * number}}},
-    ]
+    return line_at(x, mark.x, text, {"value": -4 - 14 * number})
 
 
 def _heights(chart: LineChart, rows: list[Json]) -> list[float]:

@@ -120,6 +120,25 @@ def number_axis(
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 
+def line_at(x: Json, place: float, text: Json, height: Json) -> list[Json]:
+    """Returns the layers of a dashed line across the figure and of its name.
+
+    Args:
+        x: the encoding of the axis.
+        place: of the line on the axis.
+        text: the mark of the name, with its text.
+        height: the encoding of its height.
+    """
+    where = {key: value for key, value in x.items() if key != "field"} | {"datum": place}
+    one: Json = {"values": [{}]}
+    rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--edge)"}
+    name = {"type": "text", "color": "var(--muted)", **text}
+    return [
+        {"data": one, "mark": rule, "encoding": {"x": where}},
+        {"data": one, "mark": name, "encoding": {"x": where, "y": height}},
+    ]
+
+
 def round_numbers(low: float, high: float) -> list[float]:
     """Returns the ticks of a logarithmic axis: powers of ten, and more where these are hardly any."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nerode.core import MARK, InputError, load_extra, write_atomically
+from nerode.core import InputError, write_atomically
 from nerode.report.figures.bars_and_heat_maps import BarChart, HeatMap
 from nerode.report.figures.length_figure import THEORY_MARKS, THEORY_WORDS, LengthCurves
 from nerode.report.figures.line_chart import LineChart
 from nerode.report.figures.marks import fitted, round_numbers, spans_decades
 from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot
+from nerode.report.picture import figure_bytes, plain_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,10 +42,6 @@ _STYLE: dict[str, Any] = {
     # Text stays text, and names inside the files do not depend on chance.
     "svg.fonttype": "none",
     "svg.hashsalt": "nerode",
-    "pdf.fonttype": 42,
-    # Names of models are words; a dollar sign in one is no formula.
-    "text.parse_math": False,
-    "text.usetex": False,
 }
 
 
@@ -61,25 +58,14 @@ def save_figure(record: Record, path: Path, *, width: float = 5.5) -> None:
     """
     if path.suffix not in (".svg", ".pdf"):
         raise InputError(f"{path} is neither .svg nor .pdf; figures for papers are written as these")
-    matplotlib = load_extra("matplotlib")
-    import io
-
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    # From the library's own defaults: the settings of whoever runs it do not change the file.
-    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(width, width * _shape(record, width)), layout="constrained")
-        FigureCanvasAgg(figure)
+    size = (width, width * _shape(record, width))
+    with plain_figure(size, style=_STYLE, layout="constrained") as figure:
         axes = figure.subplots()
         _DRAW[type(record)](axes, record)
         title = textwrap.fill(record.title, max(24, int(15 * width)))
         axes.set_title(title, loc="left", pad=_room_above(record))
-        out = io.BytesIO()
-        date = "Date" if path.suffix == ".svg" else "CreationDate"
-        figure.savefig(out, format=path.suffix[1:], metadata={date: None, "Creator": MARK})
-    write_atomically(path, out.getvalue())
+        content = figure_bytes(figure, path.suffix[1:])
+    write_atomically(path, content)
 
 
 def _shape(record: Record, width: float) -> float:

@@ -15,7 +15,7 @@ from nerode.report.figures.marks import (
     rounded,
     tooltip,
 )
-from nerode.report.figures.vega import NUM_COLOURS, Figure, FigureTable, Json, LegendEntry, figure
+from nerode.report.figures.vega import NUM_COLOURS, Figure, FigureTable, Json, LegendEntry
 
 _MOST_LABELS = 3 * NUM_COLOURS
 """Labels that a legend can hold; colours beyond them say nothing."""
@@ -70,8 +70,8 @@ def spectrum_figure(plot: SpectrumPlot) -> Figure:
         "encoding": {"x": x, "y": y, "order": {"field": "place", "type": "quantitative"}},
     }
     tip = {"series": "", "x": "real", "y": "imaginary", "modulus": "modulus"}
-    return figure(
-        _spec(rows, plot.groups, x, y, tip, under=[circle]),
+    return Figure(
+        spec=_spec(rows, plot.groups, x, y, tip, under=[circle]),
         title=plot.title,
         caption=plot.caption,
         alternative=_spectrum_words(plot),
@@ -90,8 +90,8 @@ def scatter_figure(plot: Scatter) -> Figure:
     )
     tip = {"series": "label", "x": plot.x_title, "y": plot.y_title}
     count = sum(len(group.points) for group in plot.groups)
-    return figure(
-        _spec(rows, plot.groups, x, y, tip, under=[]),
+    return Figure(
+        spec=_spec(rows, plot.groups, x, y, tip, under=[]),
         title=plot.title,
         caption=plot.caption,
         alternative=f"{plot.title}: {count} points of {len(plot.groups)} labels.",

@@ -7,7 +7,7 @@ puts the engine into it once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -65,11 +65,12 @@ class Figure:
     """A figure of a page; templates show it by its name.
 
     Attributes:
-        spec: a Vega-Lite specification with its rows in `data.values`, without width, colours of the theme
-            and legend.
+        spec: a Vega-Lite specification: `data.values`, `height`, and marks with their encodings. The page
+            gives the width, the theme and the legend; colours are `var(--c1)` … `var(--c8)` and the other
+            variables of the page.
         title: above the figure.
         caption: below it.
-        alternative: what the figure shows, in words.
+        alternative: what the figure shows, in words; by default title and caption.
         legend: its series; the specification then has a parameter `off`.
         table: its numbers.
         shape: as wide as its place; square, for planes; or wide with the height of the specification at any
@@ -85,6 +86,8 @@ class Figure:
     shape: Shape = "wide"
 
     def __post_init__(self) -> None:
+        if not self.alternative:
+            object.__setattr__(self, "alternative", " ".join(filter(None, (self.title, self.caption))))
         try:
             json.dumps(self.spec, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -110,42 +113,6 @@ class Figure:
     def __html__(self) -> Markup:
         """The figure as markup."""
         return Markup(environment().get_template("figure.html.j2").render(figure=self, spec=self.spec))
-
-
-def figure(
-    spec: Mapping[str, Any],
-    *,
-    title: str,
-    caption: str = "",
-    alternative: str = "",
-    legend: Sequence[LegendEntry] = (),
-    table: FigureTable | None = None,
-    shape: Shape = "wide",
-) -> Figure:
-    """Returns a figure of a page from a Vega-Lite specification.
-
-    Args:
-        spec: the specification: `data.values`, `height`, and marks with their encodings. The page gives the
-            width and the theme; colours are `var(--c1)` … `var(--c8)` and the other variables of the page.
-        title: above the figure.
-        caption: below it.
-        alternative: what the figure shows, in words; by default title and caption.
-        legend: its series, if they are to be hidden and shown by a click.
-        table: its numbers.
-        shape: "square" for planes.
-
-    Raises:
-        InputError: if the specification is no JSON, has no rows, or would load something.
-    """
-    return Figure(
-        spec=spec,
-        title=title,
-        caption=caption,
-        alternative=alternative or " ".join(filter(None, (title, caption))),
-        legend=tuple(legend),
-        table=table,
-        shape=shape,
-    )
 
 
 def _risky_title(spec: Mapping[str, Any]) -> str | None:

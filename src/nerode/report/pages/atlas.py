@@ -11,16 +11,11 @@ from typing import Any, cast
 from markupsafe import Markup
 
 from nerode.core import plural
-from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasAnswer, AtlasEntry, AtlasNetwork
+from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasEntry, AtlasNetwork
 from nerode.report.pages.highlights import Highlight
-from nerode.report.pages.outcomes import FINDINGS, OutcomeLine, outcome_line
+from nerode.report.pages.language import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
-from nerode.report.tables.verdicts import (
-    FAMILY_ORDER,
-    SENSE_TITLES,
-    family_title,
-    sense_title,
-)
+from nerode.report.tables.verdicts import FAMILY_ORDER, SENSE_TITLES, VerdictText, family_title, sense_title
 from nerode.study import READINGS, TrainingOutcome, find_disagreements
 from nerode.verdict import ARCHITECTURES, Architecture, Sense, State
 
@@ -92,7 +87,7 @@ def atlas_page(
     bibliography = Bibliography()
     for entry in entries:
         bibliography.note(entry.cited)
-    known = _by_language(trained, entries)
+    known = [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
     verdicts = {**_verdicts(entries, sense), **(declared or {})}
     families = list(dict.fromkeys(map(family_title, architectures)))
     data = {
@@ -108,7 +103,7 @@ def atlas_page(
         "answers": book.answers,
         "cells": cells,
         "trained": _trained_data(known, architectures),
-        "networks": [[_network_data(item) for item in entry.networks] for entry in entries],
+        "networks": [[[n.target, n.size, list(n.proofs)] for n in entry.networks] for entry in entries],
         "made": [_made(entry, architectures) for entry in entries],
     }
     totals = {status: sum(row.count(status) for row in statuses) for status in ("yes", "no", "open")}
@@ -211,10 +206,6 @@ def _made(entry: AtlasEntry, architectures: Sequence[Architecture]) -> dict[int,
     return found
 
 
-def _network_data(item: AtlasNetwork) -> list[Any]:
-    return [item.target, item.size, list(item.proofs)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCells:
     """The number of open cells of languages × architectures × senses; a sense without meaning has none.
@@ -286,12 +277,6 @@ def _architecture_sections(
     return found
 
 
-def _by_language(
-    trained: Sequence[TrainingOutcome], entries: Sequence[AtlasEntry]
-) -> list[list[TrainingOutcome]]:
-    return [[item for item in trained if item.language == entry.name.lower()] for entry in entries]
-
-
 def _trained_data(
     known: Sequence[Sequence[TrainingOutcome]], architectures: Sequence[Architecture]
 ) -> dict[str, list[Any]]:
@@ -331,7 +316,7 @@ def _differences(
 
 def _cells(entry: AtlasEntry, architectures: Sequence[Architecture], book: _AnswerBook) -> list[list[int]]:
     """The number of the answer for each architecture and sense; -1 where there is none."""
-    nothing: tuple[AtlasAnswer | None, ...] = (None,) * len(SENSE_TITLES)
+    nothing: tuple[VerdictText | None, ...] = (None,) * len(SENSE_TITLES)
     return [
         [book.number(record) for record in entry.cells.get(architecture.name, nothing)]
         for architecture in architectures
@@ -345,22 +330,16 @@ class _AnswerBook:
         self.strings: list[str] = []
         self.answers: list[list[str | int | list[int]]] = []
         self._places: dict[str, int] = {}
-        self._numbers: dict[AtlasAnswer, int] = {}
+        self._numbers: dict[VerdictText, int] = {}
 
-    def number(self, answer: AtlasAnswer | None) -> int:
+    def number(self, answer: VerdictText | None) -> int:
         """Returns the number of an answer, which is noted if it is new."""
         if answer is None:
             return -1
         if answer not in self._numbers:
             self._numbers[answer] = len(self.answers)
-            texts = (
-                answer.reason,
-                answer.citation,
-                answer.key,
-                answer.provenance,
-                answer.size,
-                answer.witness,
-            )
+            cited = ("", "") if answer.citation is None else (answer.citation.text, answer.citation.key)
+            texts = (answer.reason, *cited, answer.provenance, answer.size, answer.witness)
             lists = (answer.assumptions, answer.tried)
             self.answers.append(
                 [

@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nerode.algebra import Profile
 from nerode.core import InputError, from_mapping
-from nerode.report.drawing import NetworkDrawing, draw_network
+from nerode.network import network_parts
 from nerode.report.notation import language_title
 from nerode.report.pages.language import view_language
 from nerode.report.pages.render import Bibliography, environment
-from nerode.report.tables.verdicts import SENSE_TITLES, answer, families
+from nerode.report.tables.verdicts import SENSE_TITLES, VerdictText, answer, families
 from nerode.study import NetworkStudy, Study
 from nerode.verdict import Sense, Verdict
 
 LANGUAGE_KINDS = ("star-free", "solvable groups", "non-solvable", "not regular", "regular")
 """Classes of languages in the order of the atlas; the last one is for those whose groups are not known."""
 
+NetworkParts = list[tuple[str, list[str]]]
+"""The embedding, the layers and the decoder: a title each, and lines."""
+
 _MOST_DRAWN = 24
 """A network with more lines than this is not drawn: one would not read it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtlasAnswer:
-    """A verdict of the matrix.
-
-    Attributes:
-        status: "yes", "no" or "open".
-        reason: in one sentence.
-        citation: the work behind it, as text.
-        key: of that work.
-        provenance: whether the result is the paper's or derived here.
-        size: of a network that does it.
-        witness: of a "no".
-        assumptions: of the theorem.
-        tried: theorems that do not apply to an open question, with the reason.
-        mark: the answer as the matrix shows it.
-        conditional_on: what the answer hangs on.
-        no_network: for "yes", why no network is compiled.
-    """
-
-    status: str
-    reason: str
-    citation: str
-    key: str
-    provenance: str
-    size: str
-    witness: str
-    assumptions: tuple[str, ...]
-    tried: tuple[str, ...]
-    mark: str = ""
-    conditional_on: str = ""
-    no_network: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +69,7 @@ class AtlasEntry:
     group: str
     text: str
     task: str
-    cells: dict[str, tuple[AtlasAnswer | None, ...]]
+    cells: dict[str, tuple[VerdictText | None, ...]]
     summary: str
     section: str
     cited: tuple[str, ...]
@@ -164,7 +134,7 @@ def entry_from_json(values: Mapping[str, object] | None) -> AtlasEntry | None:
 
 def _cells(
     verdicts: Sequence[Verdict], bibliography: Bibliography
-) -> dict[str, tuple[AtlasAnswer | None, ...]]:
+) -> dict[str, tuple[VerdictText | None, ...]]:
     found = {(v.architecture, v.sense): v for v in verdicts}
     return {
         name: tuple(_answer(found.get((name, sense)), bibliography) for sense in SENSE_TITLES)
@@ -172,24 +142,9 @@ def _cells(
     }
 
 
-def _answer(verdict: Verdict | None, bibliography: Bibliography) -> AtlasAnswer | None:
-    if verdict is None:
-        return None
-    text = answer(verdict, bibliography)
-    return AtlasAnswer(
-        status=text.status,
-        reason=text.reason,
-        citation=text.citation.text if text.citation else "",
-        key=text.citation.key if text.citation else "",
-        provenance=text.provenance,
-        size=text.size,
-        witness=text.witness,
-        assumptions=text.assumptions,
-        tried=text.tried,
-        mark=text.mark,
-        conditional_on=text.conditional_on,
-        no_network=text.no_network,
-    )
+def _answer(verdict: Verdict | None, bibliography: Bibliography) -> VerdictText | None:
+    """A verdict as text, without what the page says elsewhere, so that the same answer is written once."""
+    return None if verdict is None else replace(answer(verdict, bibliography), sense="", model="")
 
 
 def _network(item: NetworkStudy) -> AtlasNetwork:
@@ -202,12 +157,12 @@ def _network(item: NetworkStudy) -> AtlasNetwork:
     )
 
 
-def _drawing(networks: Sequence[NetworkStudy]) -> NetworkDrawing | None:
-    """The smallest proved network, if one can be read; None if there is none."""
+def _drawing(networks: Sequence[NetworkStudy]) -> tuple[str, NetworkParts] | None:
+    """The target and the parts of the smallest proved network, if one can be read; None if there is none."""
     drawn = [
-        (item.network.num_parameters, item.target, draw_network(item.network))
+        (item.network.num_parameters, item.target, network_parts(item.network))
         for item in networks
         if item.network is not None and item.is_proved
     ]
-    readable = [part for part in drawn if part[2].num_lines <= _MOST_DRAWN]
-    return min(readable, key=lambda part: part[:2])[2] if readable else None
+    readable = [found for found in drawn if sum(len(lines) for _, lines in found[2]) <= _MOST_DRAWN]
+    return min(readable, key=lambda found: found[:2])[1:] if readable else None

@@ -1,4 +1,4 @@
-"""The page of one language, and the view of a language that other pages share."""
+"""The page of one language; the view of a language and the lines of trained models that other pages share."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from nerode.algebra import CounterWitness, Membership, Profile
 from nerode.algebra.classes import CLASSES
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
+from nerode.records import MARKS
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure, automaton_svg
 from nerode.report.drawing import egg_box_diagram
+from nerode.report.figures.small_chart import sparkline
 from nerode.report.notation import sentence
-from nerode.report.pages.outcomes import outcome_line
 from nerode.report.pages.render import Bibliography, Citation, render
 from nerode.report.picture import to_svg
 from nerode.report.tables.verdicts import Family, families, sense_title
-from nerode.study import Box, LengthCount, Study, TrainingOutcome, count_by_length, first_words, shorten
+from nerode.study import (
+    Box,
+    LengthCount,
+    Study,
+    TrainingOutcome,
+    count_by_length,
+    find_disagreements,
+    first_words,
+    shorten,
+)
 from nerode.verdict import ARCHITECTURES, Sense
 
 _MAX_TABLE_STATES = 16
@@ -143,7 +155,7 @@ def view_language(
         figure=None
         if dfa is None
         else automaton_figure(dfa, name=language.name, names=_state_names(language)),
-        memberships=_memberships(language.alphabet, profile, bibliography),
+        memberships=tuple(_membership(language.alphabet, m, bibliography) for m in profile.classes.values()),
         eggboxes=tuple(tuple(box for box in eggboxes if box.level == level) for level in levels),
         pulse=_pulse(language, profile.counter),
         witness=_witness(language.alphabet, profile.counter),
@@ -161,12 +173,6 @@ def _state_names(language: Language) -> tuple[str, ...]:
 
 def _word(alphabet: Alphabet, word: Sequence[int]) -> str:
     return shorten(alphabet.decode(word), _MAX_WORD)
-
-
-def _memberships(
-    alphabet: Alphabet, profile: Profile, bibliography: Bibliography
-) -> tuple[MembershipView, ...]:
-    return tuple(_membership(alphabet, m, bibliography) for m in profile.classes.values())
 
 
 def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -> MembershipView:
@@ -223,6 +229,74 @@ def _next_rows(dfa: Dfa) -> tuple[NextRow, ...]:
             )
         )
     return tuple(rows)
+
+
+FINDINGS = {
+    "beyond": "correct so far, though impossible",
+    "forgets": "fails on longer words",
+    "unlearned": "not learned",
+    "proved": "proved at every length",
+    "holds": "correct as far as tested",
+    "fails": "fails, as theory says",
+    "open": "fails",
+}
+"""What a line says; the first three are the kinds of `Disagreement`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeLine:
+    """A trained model as a page shows it.
+
+    Attributes:
+        language: its title.
+        architecture: its title.
+        verdict: "yes", "no" or "open".
+        trained: what was found.
+        kind: a key of `FINDINGS`.
+        line: accuracy by length as a small drawing.
+    """
+
+    language: str
+    architecture: str
+    verdict: str
+    trained: TrainingOutcome
+    kind: str
+    line: Markup
+
+    @property
+    def finding(self) -> str:
+        """The finding in a few words."""
+        return FINDINGS[self.kind]
+
+    @property
+    def mark(self) -> str:
+        """Proved, refuted or unsettled, as a sign."""
+        return MARKS[self.trained.end]
+
+
+def outcome_line(trained: TrainingOutcome, *, verdict: str, language: str = "") -> OutcomeLine:
+    """Returns the line of a trained model.
+
+    Args:
+        trained: what was found.
+        verdict: what theory says: "yes", "no" or "open".
+        language: how the language is called.
+    """
+    odd = find_disagreements([trained], {(trained.language, trained.architecture): verdict})
+    if odd:
+        kind = odd[0].kind
+    elif trained.end == "refuted":
+        kind = "fails" if verdict == "no" else "open"
+    else:
+        kind = "proved" if trained.end == "proved" else "holds"
+    return OutcomeLine(
+        language=language or trained.language,
+        architecture=ARCHITECTURES[trained.architecture].title,
+        verdict=verdict,
+        trained=trained,
+        kind=kind,
+        line=sparkline([(point.low, point.median, point.high) for point in trained.points]),
+    )
 
 
 def explain_page(

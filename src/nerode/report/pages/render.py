@@ -114,7 +114,6 @@ def _read(name: str) -> str:
 class Citation:
     """A link from a statement to the list of works."""
 
-    number: int
     key: str
     text: str
 
@@ -129,8 +128,8 @@ class Bibliography:
         """Returns how a reference is shown, and notes its work for the list at the end."""
         if reference is None:
             return None
-        number = self._numbers.setdefault(reference.key, len(self._numbers) + 1)
-        return Citation(number=number, key=reference.key, text=str(reference))
+        self.note([reference.key])
+        return Citation(key=reference.key, text=str(reference))
 
     def note(self, keys: Iterable[str]) -> None:
         """Notes works for the list at the end that were cited elsewhere."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from nerode.core import InputError, plural
 from nerode.languages import Alphabet, Dfa
+from nerode.records import ANALYSIS_FORMAT
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.figures import analysis as draw
 from nerode.report.figures.bars_and_heat_maps import bar_figure
@@ -220,8 +221,6 @@ def _automaton_figure(found: Mapping[str, Any]) -> AutomatonFigure | None:
     return automaton_figure(dfa, name=f"the words that {found['name']} accepts")
 
 
-FORMAT = "nerode-analysis-1"
-
 FINDINGS = {
     True: "Every constant stream of ignored bits ends in a state that comes back to itself bit for bit, and "
     "the written bit is read correctly all the way: correct at every length, in these floats.",
@@ -240,8 +239,8 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
     Raises:
         InputError: if it is not the JSON of an analysis.
     """
-    if found.get("format") != FORMAT:
-        raise InputError(f"this has the format {found.get('format')!r}; an analysis has {FORMAT!r}")
+    if found.get("format") != ANALYSIS_FORMAT:
+        raise InputError(f"this has the format {found.get('format')!r}; an analysis has {ANALYSIS_FORMAT!r}")
     forgetting = found["forgetting"]
     return render(
         "analysis.html.j2",

@@ -11,18 +11,14 @@ from typing import Literal
 
 from nerode.records import VerdictSummary
 from nerode.report.figures.length_figure import seeds_text
+from nerode.report.notation import TEX_CHARACTERS
 from nerode.study import MEASURES, ModelGroup, TaskGroup
 
 Form = Literal["md", "tex", "csv"]
 
 _TEX = {
-    **{character: f"\\{character}" for character in "{}$&#%_"},
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
+    **TEX_CHARACTERS,
     "–": "--",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
     "✓": r"$\checkmark$",
     "✗": r"$\times$",
     "\n": " ",

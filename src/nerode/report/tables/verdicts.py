@@ -79,7 +79,23 @@ def _cited(verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictText:
-    """One verdict, ready to be shown."""
+    """One verdict, ready to be shown.
+
+    Attributes:
+        sense: the arithmetic that it is about.
+        status: "yes", "no" or "open".
+        reason: in one sentence.
+        citation: the work behind it.
+        provenance: whether the result is the paper's or derived here.
+        assumptions: of the theorem.
+        size: of a network that does it.
+        witness: of a "no".
+        tried: theorems that do not apply to an open question, with the reason.
+        mark: the answer as a matrix shows it.
+        conditional_on: what the answer hangs on.
+        model: what the theorem is stated for.
+        no_network: for "yes", why no network is compiled.
+    """
 
     sense: str
     status: str

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core import InputError, Reference, UnknownName
+from nerode.core import InputError, Reference
 from nerode.languages.sampling import even_half
 from nerode.tasks.formal.source import Bools, last_open, with_kinds
 from nerode.tasks.task import Axis, Batch, Memory, Task, TaskKind, require_range
@@ -60,6 +59,7 @@ class BoundedDyck(Task):
 
     name = "bounded-dyck"
     memory = Memory.STATEFUL
+    length_parity = 0
 
     def __init__(self, settings: BoundedDyckSettings) -> None:
         self.settings = settings
@@ -77,10 +77,6 @@ class BoundedDyck(Task):
         even = settings.longest - settings.longest % 2
         self.test_lengths = (even, 2 * even)
 
-    def trains_on(self, length: int) -> bool:
-        """Returns whether a length is trained on: the even ones are."""
-        return length % 2 == 0 and super().trains_on(length)
-
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns random words."""
         return self.compose(length, self.settings.depth, count, rng)
@@ -88,7 +84,7 @@ class BoundedDyck(Task):
     def draw_at(self, axis: str, value: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns words with a given depth, twice as long as the longest of training: none is trained on."""
         if axis != _AXIS:
-            raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+            raise self.unknown_axis(axis)
         if value < 1:
             raise InputError(f"no word has depth {value}; give 1 or more")
         return self.compose(self.test_lengths[-1], value, count, rng)
@@ -102,11 +98,7 @@ class BoundedDyck(Task):
         targets[:, :-1, 0] = words[:, 1:]
         targets[:, -1, 0] = self.outputs - 1
         targets[..., 1] = last_open(words)
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(targets),
-            mask=torch.from_numpy(targets[..., 1] >= 0),
-        )
+        return Batch.of(words, targets, targets[..., 1] >= 0)
 
     @property
     def chance(self) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import torch
 
 from nerode.core import InputError, Reference
 from nerode.languages import Language, RegularLanguage, prefix_closure, resolve_language
@@ -89,11 +88,7 @@ class DfaStates(FormalLanguageTask):
 
     def label(self, words: Integers) -> Batch:
         """Returns words with the state after each letter."""
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(self.source.states(words)),
-            mask=torch.from_numpy(counted(self._labels, *words.shape)),
-        )
+        return Batch.of(words, self.source.states(words), counted(self._labels, *words.shape))
 
 
 KIND = TaskKind(

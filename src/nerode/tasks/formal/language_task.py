@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from nerode.core import InputError, stream
 from nerode.languages import Dfa, Language, Word, resolve_language
@@ -299,8 +298,7 @@ class FormalLanguageTask(Task):
         drawn = parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
         if len(drawn) == 1:
             return self.label(drawn[0])
-        inputs, targets, mask = map(torch.from_numpy, drawn)
-        return Batch(inputs=inputs, targets=targets, mask=mask)
+        return Batch.of(*drawn)
 
     def _block(self, length: int, number: int) -> Block:
         found = self._blocks.get((length, number))
@@ -353,9 +351,9 @@ def _loops(dfa: Dfa, size: int) -> list[list[Word]]:
     ]
 
 
-def all_positions(words: Integers) -> torch.Tensor:
+def all_positions(words: Integers) -> npt.NDArray[np.bool_]:
     """Returns the mask of all positions."""
-    return torch.ones(words.shape, dtype=torch.bool)
+    return np.ones(words.shape, dtype=np.bool_)
 
 
 def presets(prefix: str, *, without: Iterable[str] = ()) -> dict[str, Mapping[str, Any]]:

@@ -13,7 +13,6 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
@@ -215,11 +214,8 @@ class Recognition(FormalLanguageTask):
 
     def label(self, words: Integers) -> Batch:
         """Returns words with whether each prefix is in the language."""
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(self.source.accepted(words).astype(np.int64)),
-            mask=torch.from_numpy(counted(self._labels, *words.shape)),
-        )
+        inside = self.source.accepted(words).astype(np.int64)
+        return Batch.of(words, inside, counted(self._labels, *words.shape))
 
     def _near_misses(self, length: int, count: int, rng: np.random.Generator) -> Integers:
         return near_misses(self.source, len(self.alphabet), length, self._edits, count, rng)
@@ -260,11 +256,7 @@ class Prediction(FormalLanguageTask):
 
     def label(self, words: Integers) -> Batch:
         """Returns words with the sets of letters that may follow each prefix."""
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(self.source.legal(words)),
-            mask=all_positions(words),
-        )
+        return Batch.of(words, self.source.legal(words), all_positions(words))
 
 
 class NextToken(FormalLanguageTask):
@@ -289,9 +281,7 @@ class NextToken(FormalLanguageTask):
         targets[:, :-1, 0] = words[:, 1:]
         targets[:, -1, 0] = self.outputs - 1
         targets[..., 1:] = self.source.legal(words)
-        return Batch(
-            inputs=torch.from_numpy(words), targets=torch.from_numpy(targets), mask=all_positions(words)
-        )
+        return Batch.of(words, targets, all_positions(words))
 
     def loss(self, scores: Float[Tensor, "batch time outputs"], batch: Batch) -> Tensor:
         """Returns the mean loss of the next letters."""

@@ -26,7 +26,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from nerode.core import InputError, Reference, UnknownName
+from nerode.core import InputError, Reference, to_mapping
 from nerode.tasks.task import Answer, Axis, Batch, Memory, Task, TaskKind
 
 
@@ -47,10 +47,6 @@ class PhaseTest:
     signal: str
     answers: str
     passed: bool
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Returns the fields as plain values."""
-        return {name: getattr(self, name) for name in ("name", "gap", "signal", "answers", "passed")}
 
 
 def phase_alignment(answer: Answer, *, on: int, off: tuple[int, int]) -> tuple[PhaseTest, ...]:
@@ -166,7 +162,7 @@ class Counting(Task):
         The value is the shortest time off; the longest one and the length are larger by the same factor.
         """
         if axis != "time-off":
-            raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+            raise self.unknown_axis(axis)
         settings = self.settings
         shortest, longest = settings.off
         if value == shortest:
@@ -188,15 +184,13 @@ class Counting(Task):
     def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
         """Returns the tests of phase alignment, with the bits that were answered."""
         tests = phase_alignment(answer, on=self.settings.on, off=self.settings.off)
-        return {"phase_alignment": [test.to_mapping() for test in tests]}
+        return {"phase_alignment": [to_mapping(test) for test in tests]}
 
     def _signals(self, length: int, count: int, off: tuple[int, int], rng: np.random.Generator) -> Batch:
         signal = self._draw_signal(length + 1, count, off, rng)
-        return Batch(
-            inputs=torch.from_numpy(signal[:, :-1, None].astype(np.float32)),
-            targets=torch.from_numpy(signal[:, 1:, None].copy()),
-            mask=torch.from_numpy(_determined(signal[:, :-1], off[0])),
-        )
+        now, after = signal[:, :-1], signal[:, 1:]
+        inputs = now[..., None].astype(np.float32)
+        return Batch.of(inputs, after[..., None].copy(), _determined(now, off[0]))
 
     def _draw_signal(
         self, length: int, count: int, off: tuple[int, int], rng: np.random.Generator

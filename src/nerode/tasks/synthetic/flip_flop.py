@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.core import InputError, Reference, UnknownName
+from nerode.core import InputError, Reference
 from nerode.tasks.task import Answer, Axis, Batch, Integers, Memory, Task, TaskKind, require_range
 
 STREAMS = ("opposite", "same", "random")
@@ -128,6 +128,7 @@ class FlipFlop(Task):
 
     name = "flip-flop"
     memory = Memory.STABLE
+    length_parity = 0
     letters = 5
     outputs = 2
     alphabet = ALPHABET
@@ -140,10 +141,6 @@ class FlipFlop(Task):
         even = settings.longest - settings.longest % 2
         self.test_lengths = (even, *(n for n in (128, 256, 512) if n > even))
 
-    def trains_on(self, length: int) -> bool:
-        """Returns whether a length is trained on: the even ones are."""
-        return length % 2 == 0 and super().trains_on(length)
-
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns random sequences."""
         return self.compose(length, count, self.settings.ignored, rng)
@@ -151,7 +148,7 @@ class FlipFlop(Task):
     def draw_at(self, axis: str, value: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns sequences with another share of ignored instructions, longer than any of training."""
         if axis != _AXIS:
-            raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+            raise self.unknown_axis(axis)
         if not 0 <= value <= 100:
             raise InputError(f"{value} percent cannot be ignored; give 0 to 100")
         longest = self.settings.longest
@@ -192,11 +189,8 @@ def _batch(instructions: Integers, bits: Integers) -> Batch:
     mask = np.zeros((count, pairs, 2), dtype=np.bool_)
     mask[..., 0] = instructions == READ
     targets[~mask] = 0
-    return Batch(
-        inputs=torch.from_numpy(inputs).flatten(1),
-        targets=torch.from_numpy(targets).flatten(1),
-        mask=torch.from_numpy(mask).flatten(1),
-    )
+    shape = (count, 2 * pairs)
+    return Batch.of(inputs.reshape(shape), targets.reshape(shape), mask.reshape(shape))
 
 
 KIND = TaskKind(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from nerode.core import InputError, Reference
 from nerode.tasks.synthetic.regular import TEST_LENGTHS
@@ -69,6 +68,7 @@ class ModularArithmetic(Task):
 
     name = "modular-arithmetic"
     memory = Memory.STATEFUL
+    length_parity = 0
 
     def __init__(self, settings: ModularArithmeticSettings) -> None:
         self.settings = settings
@@ -78,11 +78,6 @@ class ModularArithmetic(Task):
             settings.shortest + settings.shortest % 2,
             settings.longest - settings.longest % 2,
         )
-
-    def trains_on(self, length: int) -> bool:
-        """Returns whether it is an even length of the range."""
-        low, high = self.training_lengths
-        return length % 2 == 0 and low <= length <= high
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns expressions with uniform residues and operators."""
@@ -101,11 +96,7 @@ class ModularArithmetic(Task):
         values = running_values(modulus, operators, residues)
         mask = counted(self.settings.labels, count, length)
         mask[:, 1:-1:2] = False
-        return Batch(
-            inputs=torch.from_numpy(inputs),
-            targets=torch.from_numpy(np.repeat(values, 2, axis=1)),
-            mask=torch.from_numpy(mask),
-        )
+        return Batch.of(inputs, np.repeat(values, 2, axis=1), mask)
 
 
 def running_values(modulus: int, operators: Integers, residues: Integers) -> Integers:
@@ -191,11 +182,7 @@ class ModularBrackets(Task):
         values = self._fill(inputs, rng)
         targets = np.zeros_like(inputs)
         targets[:, -1] = values
-        return Batch(
-            inputs=torch.from_numpy(inputs),
-            targets=torch.from_numpy(targets),
-            mask=torch.from_numpy(counted("last", count, length)),
-        )
+        return Batch.of(inputs, targets, counted("last", count, length))
 
     def _fill(self, inputs: Integers, rng: np.random.Generator) -> Integers:
         """Writes an expression into each row, up to the last letter, and returns the values."""

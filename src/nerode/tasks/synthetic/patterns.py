@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from nerode.core import InputError, Reference, UnknownName
+from nerode.core import InputError, Reference
 from nerode.tasks.task import Axis, Batch, Labels, Memory, Task, TaskKind, require_range
 
 _MULTIPLES = (1, 2, 5, 10)
@@ -127,9 +126,7 @@ class PatternTask(Task):
         targets[:, -pattern:] = symbols
         mask = np.zeros(inputs.shape, dtype=np.bool_)
         mask[:, -pattern:] = True
-        return Batch(
-            inputs=torch.from_numpy(inputs), targets=torch.from_numpy(targets), mask=torch.from_numpy(mask)
-        )
+        return Batch.of(inputs, targets, mask)
 
     @abstractmethod
     def _places(
@@ -144,7 +141,7 @@ class PatternTask(Task):
             case "pattern":
                 return value, self.settings.blanks[-1]
             case _:
-                raise UnknownName(f"axis of {self.name}", axis, [a.name for a in self.axes])
+                raise self.unknown_axis(axis)
 
 
 def _axis(name: str, trained: tuple[int, ...]) -> Axis:
@@ -246,6 +243,7 @@ class AssociativeRecall(Task):
 
     name = "associative-recall"
     memory = Memory.STABLE
+    length_parity = 1
 
     def __init__(self, settings: RecallSettings) -> None:
         self.settings = settings
@@ -255,11 +253,6 @@ class AssociativeRecall(Task):
             settings.shortest + (settings.shortest + 1) % 2,
             settings.longest - (settings.longest + 1) % 2,
         )
-
-    def trains_on(self, length: int) -> bool:
-        """Returns whether it is an odd length of the range."""
-        low, high = self.training_lengths
-        return length % 2 == 1 and low <= length <= high
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns sequences with uniform dictionaries and keys; the last key is that of a random pair."""
@@ -280,11 +273,7 @@ class AssociativeRecall(Task):
         mask[:, -1] = True
         if settings.labels == "all":
             mask[:, 0::2] = _read_before(keys)
-        return Batch(
-            inputs=torch.from_numpy(inputs),
-            targets=torch.from_numpy(np.repeat(values, 2, axis=1)[:, :-1].copy()),
-            mask=torch.from_numpy(mask),
-        )
+        return Batch.of(inputs, np.repeat(values, 2, axis=1)[:, :-1].copy(), mask)
 
 
 def _read_before(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from nerode.core import InputError, Reference
 from nerode.tasks.task import Batch, Integers, Labels, Memory, Task, TaskKind, counted, require_range
@@ -51,11 +50,7 @@ class RegularTask(Task):
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns uniform words."""
         words = rng.integers(0, self.letters, (count, length))
-        return Batch(
-            inputs=torch.from_numpy(words),
-            targets=torch.from_numpy(self.label(words)),
-            mask=torch.from_numpy(counted(self.settings.labels, count, length)),
-        )
+        return Batch.of(words, self.label(words), counted(self.settings.labels, count, length))
 
 
 class Parity(RegularTask):

@@ -28,7 +28,7 @@ from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine, States, joined
 from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, NetworkQuestion, question_of
-from nerode.analysis.settle import settle
+from nerode.analysis.settle.settling import settle
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream, to_mapping
 from nerode.languages import END, Word
@@ -408,10 +408,7 @@ def continue_words(
         for letter in word:
             place = target.advance(place, letter)
         while len(word) < length:
-            after = [target.advance(place, letter) for letter in range(len(question.alphabet))]
-            open_letters = [
-                letter for letter, then in enumerate(after) if target.answer(then) not in (OUTSIDE, NOTHING)
-            ]
+            after, open_letters = question.continuations(place)
             letter = int(rng.choice(open_letters or range(len(question.alphabet))))
             word.append(letter)
             place = after[letter]

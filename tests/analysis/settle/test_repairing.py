@@ -8,7 +8,7 @@ import torch
 
 import nerode as nr
 from nerode.analysis.extraction.question import question_of
-from nerode.analysis.repairing import (
+from nerode.analysis.settle.repairing import (
     RepairSettings,
     SearchSettings,
     batch_of,

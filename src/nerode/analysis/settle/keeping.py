@@ -1,0 +1,353 @@
+"""The end of a network in its folder: settled, kept with its proof, confirmed, replayed; hardened models too.
+
+A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
+
+Hardening: a network that somebody has trained goes on with exact gates, until it is proved or time is up. The
+first attempts begin with the trained weights, whose gate scores are spread, so that about half of the gates
+write; that changes the function. If these find no proof, fresh weights of the same config follow, and the
+outcome says so.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.proofs.exact_training import ExactProof, ExactTraining, train_exact
+from nerode.analysis.proofs.goals import goal_of
+from nerode.analysis.proofs.run_proofs import check_proof
+from nerode.analysis.settle.failing_words import WrongAnswer, first_failure
+from nerode.analysis.settle.framed import asked_network, closing_of
+from nerode.analysis.settle.settling import (
+    BOXES,
+    CLOSURE,
+    FADING,
+    MOST_STATES,
+    WORDS,
+    Ended,
+    SettleSettings,
+    name_of_goal,
+    proved_by,
+    search_states,
+    settle,
+)
+from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
+from nerode.languages import Language, title_of
+from nerode.models import WEIGHTS_FILE, dtype_of, save_model
+from nerode.network import Network
+from nerode.proofs import (
+    PREDICT,
+    Certificate,
+    CheckResult,
+    Failure,
+    Refutation,
+    Unproved,
+    certificate_from_json,
+    certificate_to_json,
+    certify,
+    check_folder,
+    run_tensor_hash,
+    tensor_hash,
+    write_folder,
+)
+from nerode.proofs.floats import recheck_module, replay_fading
+from nerode.records import RESULT, SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, Settlement, read_settlement
+from nerode.tasks import Prediction, Task
+
+_MOST_CERTIFICATE = 1 << 26
+
+
+def settle_folder(
+    folder: Path,
+    *,
+    settings: SettleSettings | None = None,
+    budget: Budget | None = None,
+    trust_code: bool = False,
+    task: Task | None = None,
+) -> Settlement:
+    """Returns the end of a run, of a compiled network or of a model, and leaves it in the folder of a run.
+
+    Args:
+        folder: of the run, the network or the model.
+        settings: how far to search.
+        budget: limits the CPU seconds.
+        trust_code: whether a module that the run names for its model may run.
+        task: what a model should do that was not trained here.
+
+    Raises:
+        InputError: if there is no language or task to settle it by, or a weight is not a number.
+    """
+    subject = load_for_task(folder, task, trust_code=trust_code)
+    if subject.network is not None and subject.language is not None:
+        return _settle_compiled(folder, subject.network, subject.language, started(budget))
+    is_run = (folder / RESULT).exists()
+    weights = run_tensor_hash(folder) if is_run else ""
+    ended = settle(subject, settings=settings, budget=budget, weights=weights)
+    if is_run:
+        goal = goal_of(subject.task).language if ended.network is not None and subject.task else None
+        keep_end(folder / SETTLED, ended, goal)
+    return ended.settlement
+
+
+def load_for_task(folder: Path, task: Task | None, *, trust_code: bool = False) -> LoadedNetwork:
+    """Returns the network of a folder, with the task that it is given if it has none of its own.
+
+    Raises:
+        InputError: if it has a task already, or reads or answers otherwise than the given one.
+    """
+    subject = load_subject(folder, trust_code=trust_code)
+    if task is None:
+        return subject
+    if subject.task is not None or subject.network is not None:
+        raise InputError(f"{subject.name} says by itself what it should do; leave --task out")
+    config = subject.zoo_model.config
+    if (config.letters, config.outputs) != (task.letters, task.outputs):
+        raise InputError(
+            f"{subject.name} reads {config.letters} letters and gives {config.outputs} scores; {task.name} "
+            f"has {task.letters} letters and asks for {task.outputs}"
+        )
+    return replace(subject, task=task, language=getattr(task, "language", None))
+
+
+def settled_or_new(
+    folder: Path,
+    *,
+    settings: SettleSettings | None = None,
+    budget: Budget | None = None,
+    trust_code: bool = False,
+) -> Settlement:
+    """Returns the end of a run that is kept and speaks of its weights, or else a new one.
+
+    A run that is kept as unsettled is settled again: the budget may be larger now. So is one whose end is not
+    confirmed by a replay: a file may say what it likes.
+    """
+    known = None
+    if (folder / RESULT).exists():
+        known = confirmed_settlement(folder, budget=budget, trust_code=trust_code)
+    if known is not None and known.status != "unsettled":
+        return known
+    return settle_folder(folder, settings=settings, budget=budget, trust_code=trust_code)
+
+
+def _settle_compiled(folder: Path, network: Network, language: Language, budget: Budget) -> Settlement:
+    """The end of a compiled network: its own certificate if the kernel accepts it, or else a new search."""
+    begun = time.process_time()
+    try:
+        checked = check_folder(folder, budget=budget)
+    except FormatError:
+        checked = None
+    claims = checked.claims if checked is not None and checked.ok else ()
+    outcome: Certificate | Refutation | Unproved | None = None
+    if not any(claim.length == "all" and claim.task in WORDS for claim in claims):
+        outcome = certify(network, language, budget=budget.start())
+        claims = outcome.claims if isinstance(outcome, Certificate) else ()
+    proved = next((claim for claim in claims if claim.length == "all" and claim.task in WORDS), None)
+    end: dict[str, Any] = {"words": WORDS[PREDICT], "dtype": None, "method": CLOSURE}
+    if proved is not None:
+        end = {
+            "status": "proved",
+            "words": WORDS[proved.task],
+            "dtype": proved.dtype,
+            "method": proved.method,
+            "length": "all",
+            "noise": None if proved.eps is None else str(proved.eps),
+            "claims": tuple(claim.covers for claim in claims),
+        }
+    elif isinstance(outcome, Refutation):
+        end |= {
+            "status": "refuted",
+            "length": len(outcome.word) - 1,
+            "word": outcome.word,
+            "expected": " ".join(outcome.expected) or "nothing",
+            "got": " ".join(outcome.got) or "nothing",
+            "shortest": True,
+        }
+    else:
+        reason = outcome.reason if isinstance(outcome, Unproved) else "no claim speaks of all lengths"
+        end |= {"status": "unsettled", "length": 0, "reason": reason}
+    seconds = round(time.process_time() - begun, 3)
+    return Settlement(about=title_of(language), states=0, cpu_seconds=seconds, **end)
+
+
+def confirmed_settlement(
+    folder: Path, *, budget: Budget | None = None, trust_code: bool = False
+) -> Settlement | None:
+    """Returns the kept end of a run if it is about its weights and a replay confirms it, None otherwise.
+
+    A proof is replayed and must show what the settlement says. A failing word is read again. That all shorter
+    words are answered correctly is searched again: the length that is returned is the one that was seen.
+    """
+    budget = started(budget)
+    try:
+        known = read_settlement(folder)
+        if known is None or known.weights != run_tensor_hash(folder):
+            return None
+        subject = load_subject(folder, trust_code=trust_code)
+        if known.about != name_of_goal(subject):
+            return None
+        if known.status == "proved":
+            return known if replay_settlement(folder, budget=budget, trust_code=trust_code).ok else None
+        if known.dtype != dtype_of(subject.model):
+            return None
+        if known.status == "refuted" and not _fails_again(subject, known):
+            return None
+        return _with_length(subject, known, budget)
+    except InputError:
+        return None
+
+
+def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> Settlement:
+    """The same settlement with the length up to which a search sees no failing word, if that is less."""
+    if known.length == 0 and not known.shortest:
+        return known
+    assert subject.task is not None
+    try:
+        verdict = search_states(
+            subject.model, subject.task, replace(budget.part(), elements=MOST_STATES), valid=True
+        )
+        refuted, reached = verdict.refutation, verdict.length
+    except (InputError, BudgetExceeded):
+        refuted, reached = None, 0
+    seen = len(refuted.word) - 1 if refuted is not None else reached
+    length = min(int(known.length), seen) if isinstance(seen, int) else int(known.length)
+    shortest = known.shortest and known.word is not None and length == len(known.word) - 1
+    return replace(known, length=length, shortest=shortest)
+
+
+def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
+    """Whether a network answers a kept word as incorrectly as it says.
+
+    Raises:
+        InputError: if its task asks nothing about single words, or the word has another letter.
+    """
+    assert subject.task is not None
+    network, question = asked_network(subject.model, subject.task)
+    word = question.alphabet.encode(known.word or ())
+    found = first_failure(Machine(network, question), question, word)
+    return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
+
+
+def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code: bool = False) -> CheckResult:
+    """Returns what a replay of the kept proof of a run says; it knows nothing of the search.
+
+    Args:
+        folder: of the run.
+        budget: limits the CPU seconds.
+        trust_code: whether a module that the run names for its model may run.
+
+    Raises:
+        InputError: if the run is not settled, or ended without a proof.
+        BudgetExceeded: if the time is up.
+    """
+    known = read_settlement(folder)
+    if known is None or known.status != "proved":
+        state = "not settled" if known is None else known.status
+        raise InputError(f"{folder} is {state}; there is no proof to replay (`nerode prove` looks for one)")
+    if known.weights != run_tensor_hash(folder):
+        return _refused("the proof is about other weights than those of the run")
+    target = folder / SETTLED
+    if known.method == BOXES:
+        checked = check_proof(target, budget=budget)
+        if checked.result.ok and not checked.of_run:
+            return _refused("the proof is not about the weights of the run")
+        return _as_stated(known, checked.result)
+    subject = load_subject(folder, trust_code=trust_code)
+    assert subject.task is not None
+    closing = closing_of(subject.model, subject.task)
+    path = target / SETTLED_CERTIFICATE
+    certificate = certificate_from_json(
+        read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
+    )
+    if known.method == FADING:
+        if not isinstance(subject.task, Prediction):
+            return _refused("the proof is about scores above 0, which this task does not have")
+        failure = replay_fading(subject.zoo_model, closing.language, certificate, budget=budget)
+    else:
+        failure = recheck_module(
+            closing.module,  # type: ignore[arg-type]
+            closing.language,
+            certificate,
+            decode=closing.decode,
+            budget=budget,
+        )
+    if failure is not None:
+        return CheckResult(ok=False, claims=(), failure=failure)
+    return _as_stated(known, CheckResult(ok=True, claims=certificate.claims, failure=None))
+
+
+def _as_stated(known: Settlement, result: CheckResult) -> CheckResult:
+    """The result of a check, refused if the settlement says something else than the claims."""
+    if result.ok and any(getattr(known, key) != value for key, value in proved_by(result.claims).items()):
+        return _refused("the settlement says something else than its proof shows")
+    return result
+
+
+def _refused(what: str) -> CheckResult:
+    return CheckResult(ok=False, claims=(), failure=Failure(what=what, entry=str(SETTLED)))
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def keep_end(target: Path, ended: Ended, language: Language | None = None) -> None:
+    """Writes a settlement and its proof, the settlement last; a network is written with its language."""
+    shutil.rmtree(target, ignore_errors=True)
+    if ended.network is not None and language is not None:
+        write_folder(target, ended.network, language, ended.certificate)
+    elif ended.certificate is not None:
+        write_atomically(target / SETTLED_CERTIFICATE, _text(certificate_to_json(ended.certificate)))
+    write_atomically(target / SETTLEMENT_FILE, _text(ended.settlement.to_json()))
+
+
+def harden(
+    subject: LoadedNetwork, *, settings: ExactTraining | None = None, budget: Budget | None = None
+) -> tuple[ExactProof, Settlement]:
+    """Returns a hardened network with its end; that of the subject is not changed.
+
+    Args:
+        subject: a model of the zoo with its task.
+        settings: of the training; the seconds are those of the budget if it has fewer.
+        budget: limits the CPU seconds.
+
+    Raises:
+        InputError: if it has no task, or a layer has no exact gates.
+    """
+    if subject.task is None:
+        raise InputError(f"{subject.name} has no task, so nothing says what is correct; name it (--task)")
+    chosen, model = settings or ExactTraining(), subject.zoo_model
+    if budget is not None:
+        chosen = replace(chosen, cpu_seconds=max(0.1, min(chosen.cpu_seconds, budget.left())))
+    found = train_exact(model.config, subject.task, seed=0, settings=chosen, given=model)
+    about = subject.task.name if subject.language is None else subject.language.name
+    verdict = found.verdict
+    end = Settlement(
+        status="unsettled" if verdict is None else "proved",
+        about=about,
+        words="the words that the task asks about" if verdict is None else WORDS[verdict.task],
+        dtype=dtype_of(found.model),
+        method=CLOSURE,
+        length=0 if verdict is None else "all",
+        states=found.looks[-1].states if found.looks else 0,
+        reason=found.reason,
+        claims=()
+        if verdict is None or verdict.certificate is None
+        else tuple(claim.covers for claim in verdict.certificate.claims),
+        cpu_seconds=round(found.cpu_seconds, 3),
+    )
+    return found, end
+
+
+def write_hardened(folder: Path, found: ExactProof, end: Settlement) -> Settlement:
+    """Writes a hardened model with its end and its proof; returns the end with the hash of the weights."""
+    save_model(folder, found.model)
+    end = replace(end, weights=tensor_hash(folder / WEIGHTS_FILE))
+    certificate = None if found.verdict is None else found.verdict.certificate
+    keep_end(folder / SETTLED, Ended(settlement=end, certificate=certificate))
+    return end
