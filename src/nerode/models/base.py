@@ -179,6 +179,9 @@ class SequenceLayer(nn.Module, ABC):
     slow_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that are not decayed and are trained at a small rate of their own, likewise."""
 
+    start: Tensor | None
+    """The state before the first position in layers that can learn it; None where it is zero."""
+
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.inputs = inputs
@@ -240,10 +243,50 @@ class SequenceLayer(nn.Module, ABC):
         """Numbers in the state of one sequence; None if it grows. A complex number counts as two."""
         return None if self.grows else count_numbers(self.initial_state(1).values())
 
+    @property
+    def learned_start(self) -> Tensor:
+        """The start of a layer that learns it."""
+        assert self.start is not None
+        return self.start
+
+    def started(self, batch: int, *shape: int) -> Tensor:
+        """Returns the start for each sequence: the learned one, or zeros."""
+        return self.zeros(batch, *shape) if self.start is None else self.start.expand(batch, *shape)
+
     def zeros(self, *shape: int, dtype: torch.dtype | None = None) -> Tensor:
         """Returns zeros on the device and in the type of the parameters."""
         anchor = next(self.parameters())
         return torch.zeros(*shape, dtype=dtype or anchor.dtype, device=anchor.device)
+
+
+class RecurrentLayer(SequenceLayer):
+    """A layer that reads a sequence from a state that is always given: at first, the initial state."""
+
+    @abstractmethod
+    def run(
+        self, x: Float[Tensor, "batch time inputs"], state: State
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the outputs of a sequence and the state after it."""
+
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> Transition | None:
+        """Returns the linear map that each position applies; None for a state that moves nonlinearly."""
+        return None
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the outputs of a sequence of length 1 or more, and the state after it."""
+        return self.run(x, self._before(x, state))
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> Transition | None:
+        """Returns the linear map that each position applies to the state before it."""
+        return self.transition_from(x, self._before(x, state))
+
+    def _before(self, x: Tensor, state: State | None) -> State:
+        require_features(self, x)
+        return self.initial_state(len(x)) if state is None else state
 
 
 def require_features(layer: SequenceLayer, x: Tensor) -> None:

@@ -78,7 +78,7 @@ class ExactGates(nn.Module, ABC):
     sign: ClassVar[float] = 1.0
     """1 where the map of `score_rows` gives the scores, -1 where it gives them with the other sign."""
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+    def __init__(self, layer: Any, *, signed: bool) -> None:
         super().__init__()
         self.layer = layer
         self.signed = signed
@@ -92,16 +92,16 @@ class ExactGates(nn.Module, ABC):
         """Returns the outputs of a sequence by exact gates; the state is that before it."""
 
     @abstractmethod
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Any) -> tuple[Tensor, Tensor]:
         """Returns the weights (gates, inputs) and the biases of the scores, as views of the parameters."""
 
     @abstractmethod
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Takes the scale of the scores out of what else they set in a plain layer."""
 
     def initial_state(self, batch: int) -> State:
         """Returns the state of the layer."""
-        state: State = self.layer.initial_state(batch)  # type: ignore[operator]
+        state: State = self.layer.initial_state(batch)
         return state
 
     def begin(self) -> None:
@@ -130,7 +130,7 @@ class ExactGates(nn.Module, ABC):
         weight.mul_(factor[:, None])
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Any) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.abs().min()) if scores.numel() else 1.0
@@ -219,7 +219,7 @@ class ThreeValuedGates(ExactGates):
             rows.bias.copy_(solution[-1])
             got = rows(seen).double()
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Does nothing: scales are taken out where the gates are folded."""
 
 
@@ -259,18 +259,18 @@ class ExactCell(ExactGates):
     stabilised: ClassVar[bool] = False
 
     @abstractmethod
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Any) -> StackedRows:
         """Returns the weights of a plain cell."""
 
     @abstractmethod
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Any) -> Tensor:
         """Returns the learned start of the memory, one number per unit, as a view."""
 
     def visible(self, memory: Tensor) -> Tensor:
         """Returns what a cell with this memory shows."""
         return memory
 
-    def fold_start(self, layer: nn.Module) -> None:
+    def fold_start(self, layer: Any) -> None:
         """Lets the plain cell start with what the memory shows."""
 
     def initial_state(self, batch: int) -> State:
@@ -278,7 +278,7 @@ class ExactCell(ExactGates):
         memory = self.memory(self.layer)
         return {"memory": torch.where(self.live, memory, torch.ones_like(memory)).expand(batch, -1)}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Any) -> tuple[Tensor, Tensor]:
         """Returns the map to the candidates."""
         rows = self.rows(layer)
         return rows.read[self.candidate], rows.bias[self.candidate]
@@ -323,7 +323,7 @@ class ExactCell(ExactGates):
             rows.recurrent[number].mul_(factor[:, None])
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Any) -> None:
         """Writes the decided units into a plain cell with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.min()) if scores.numel() else 1.0
@@ -346,7 +346,7 @@ class ExactCell(ExactGates):
         self.memory(layer)[idle] = 1.0
         self.fold_start(layer)
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Does nothing: cells fold their rows themselves."""
 
     @staticmethod

@@ -12,8 +12,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from nerode.core import Exact, NotCompilable, to_complex, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
@@ -236,7 +237,7 @@ class ChannelWriter(WeightWriter):
 
     sources = True
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Any, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         if block.layer is None:
             return
@@ -253,7 +254,7 @@ class ChannelWriter(WeightWriter):
                 self.set_channel(layer, channel)
 
     @abstractmethod
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: Any, channel: Channel) -> None:
         """Sets one channel."""
 
 

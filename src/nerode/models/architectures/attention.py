@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings, require_features
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
@@ -74,7 +74,7 @@ def _odd(size: int) -> str:
     )
 
 
-class Attention(SequenceLayer):
+class Attention(RecurrentLayer):
     """Causal attention, without the norms, the residual path and the feed-forward part around it.
 
     Weights are drawn as torch's own attention draws them: W_q, W_k, W_v as one matrix by Glorot's uniform
@@ -117,12 +117,9 @@ class Attention(SequenceLayer):
         output: Tensor = self.write(y.flatten(-2).to(x.dtype))
         return output, after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the cache after it."""
-        require_features(self, x)
-        q, after = self._extend(x, self.initial_state(len(x)) if state is None else state)
+        q, after = self._extend(x, state)
         read = (q, after["keys"], after["values"])
         q, keys, values = (widened(tensor).transpose(1, 2) for tensor in read)
         before = keys.shape[2] - x.shape[1]

@@ -141,9 +141,8 @@ class DeltaWriter(WeightWriter):
             _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, *map(len, move.factors)))
         )
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: DeltaRule, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, DeltaRule)
         mirrors = None if block.layer is None else block.layer.move
         registers = []
         if not isinstance(mirrors, ReflectionPlan):
@@ -183,13 +182,11 @@ class DeltaWriter(WeightWriter):
                 # 1 - 2σ(x) is 1, 0 and -1 without rounding at these three.
                 logits[number] = register.signs.scaled(-_SATURATED)
         set_rows(layer.beta, logits)
-        assert layer.start is not None
         for head, register in enumerate(registers):
-            layer.start[head] = to_float(register.start)
+            layer.learned_start[head] = to_float(register.start)
 
     def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionPlan) -> None:
         assert block.layer is not None
-        assert layer.start is not None
         n, signed = len(block.states), layer.settings.signed
         values = [
             _solve_values(factors, write, self.architecture)
@@ -209,7 +206,7 @@ class DeltaWriter(WeightWriter):
         for head in range(n):
             set_rows(layer.query, [PlaceForm({ONE: 1})], first=head * n + head)
             for i, first in enumerate(block.layer.start):
-                layer.start[head, i, 0] = to_float(first)
+                layer.learned_start[head, i, 0] = to_float(first)
 
     def _when(self, moves: PlaceForm | None, logit: Fraction) -> PlaceForm:
         """A logit where a register moves, and the one of β = 0 elsewhere."""
@@ -272,8 +269,7 @@ class ExactDelta(ExactGates):
         "learned_start": True,
     }
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaRule)
+    def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
         found = layer.settings
         if found.convolution or found.activation != "none" or not found.bias or layer.start is None:
             raise InputError(
@@ -301,14 +297,12 @@ class ExactDelta(ExactGates):
         after = torch.cat([last.view_as(start)[:, :, None], state["S"][:, :, 1:]], dim=-2)
         return layer._read(x, readings), {"S": after}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaRule) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaRule)
         return layer.beta.weight, layer.beta.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: DeltaRule, scale: float) -> None:
         """Sets the keys to the first axis of each head, and with signs the values to 0."""
-        assert isinstance(layer, DeltaRule)
         axis = torch.eye(layer.keys, dtype=layer.key.bias.dtype)[0]
         layer.key.weight.zero_()
         layer.key.bias.copy_(axis.repeat(layer.heads))
@@ -344,8 +338,7 @@ class ThreeValuedDelta(ThreeValuedGates):
         "learned_start": True,
     }
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaRule)
+    def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
         wanted = {**self.settings, "heads": layer.heads, "activation": "silu", "signed": True}
         if any(getattr(layer.settings, name) != value for name, value in wanted.items()):
             raise InputError(
@@ -378,9 +371,8 @@ class ThreeValuedDelta(ThreeValuedGates):
         after = torch.stack([last, state["S"][:, :, 1, 0]], dim=-1)[..., None]
         return layer._read(x, layer.scale * readings[..., None]), {"S": after, "window": window}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaRule) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaRule)
         return layer.beta.weight, layer.beta.bias
 
     def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
@@ -396,16 +388,14 @@ class ThreeValuedDelta(ThreeValuedGates):
         return layer.convolution.weight[-layer.sizes[2] :]
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: DeltaRule) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
-        assert isinstance(layer, DeltaRule)
         assert layer.convolution is not None
-        assert layer.start is not None
         scale = self.reset_scale()
         self._taps(layer).mul_(scale)
         if not self.shows_window:
             self._taps(layer)[:, 0] = 0.0
-        layer.start.mul_(scale)
+        layer.learned_start.mul_(scale)
         layer.output.weight.div_(scale)
         keys = layer.convolution.weight[layer.sizes[0] : -layer.sizes[2]]
         keys[:, 0], keys[:, 1] = 0.0, 1.0
@@ -445,8 +435,7 @@ class ExactProduct(ExactGates):
     bare = True
     patient = True
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaProduct)
+    def __init__(self, layer: DeltaProduct, *, signed: bool) -> None:
         found = layer.settings
         plain = not found.convolution and found.activation == "none" and found.bias and layer.decay is None
         if not (signed and plain and layer.keys == len(_ROOTS) and layer.start is not None):
@@ -479,19 +468,15 @@ class ExactProduct(ExactGates):
 
     def initial_state(self, batch: int) -> State:
         """Returns the start, as short numbers."""
-        assert self.layer.start is not None
-        start = self.layer.start
+        start = self.layer.learned_start
         return {"S": straight((start * _GRID).round() / _GRID, start).expand(batch, -1, -1, -1)}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaProduct) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaProduct)
         return layer.beta.weight, layer.beta.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: DeltaProduct, scale: float) -> None:
         """Writes the root of each letter as its key, the values as 0, and the start in short numbers."""
-        assert isinstance(layer, DeltaProduct)
-        assert layer.start is not None
         scores = (layer.key.weight + layer.key.bias[:, None]).view(-1, len(_ROOTS), layer.inputs)
         roots = layer.key.weight.new_tensor(_ROOTS)[scores.argmax(1)]
         layer.key.weight.copy_(roots.transpose(1, 2).reshape_as(layer.key.weight))
@@ -499,7 +484,7 @@ class ExactProduct(ExactGates):
         layer.query.weight.zero_()
         layer.value.weight.zero_()
         layer.value.bias.zero_()
-        layer.start.copy_((layer.start * _GRID).round() / _GRID)
+        layer.learned_start.copy_((layer.learned_start * _GRID).round() / _GRID)
 
 
 DELTANET = LayerKind(

@@ -145,9 +145,8 @@ class GlaWriter(WeightWriter):
         rank = max(1, len(distinct_moves(registers)))
         return {"heads": n, "keys": n, "values": n, "gate_rank": rank, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Gla, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Gla)
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         ones = [PlaceForm({ONE: 1})] * len(registers)
@@ -156,14 +155,13 @@ class GlaWriter(WeightWriter):
         set_rows(layer.key, [r.write for r in registers])
         set_rows(layer.gate_down, signals)
         assert layer.output_gate is not None
-        assert layer.start is not None
         layer.output_gate.bias.fill_(_SCALE)
         for i, register in enumerate(registers):
             logit = self._logit(register.gate, layer.settings.temperature)
             layer.gate_up.bias[i] = logit if register.moves is None else _HOLD
             if register.moves is not None:
                 layer.gate_up.weight[i, signals.index(register.moves)] = logit - _HOLD
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
 
     def _logit(self, gate: Exact, temperature: float) -> float:
@@ -204,16 +202,14 @@ class ExactGla(ExactGates):
         reading = (read.q[..., None] * S.view_as(write)).sum(-2)
         return layer.give(x, reading), {"S": last.view_as(state["S"])}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Gla) -> tuple[Tensor, Tensor]:
         """Returns the map to α, whose scores have the other sign."""
-        assert isinstance(layer, Gla)
         if layer.settings.bias:
             raise InputError("exact gates are for GLA with bias = false")
         return layer.gate_up.weight, layer.gate_up.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Gla, scale: float) -> None:
         """Takes the keys from letters whose gates hold; α is the root of a logistic function."""
-        assert isinstance(layer, Gla)
         root = 2.0 ** math.ceil(math.log2(max(1.0, layer.settings.temperature)))
         layer.gate_up.weight.mul_(root)
         layer.gate_up.bias.mul_(root)

@@ -28,10 +28,9 @@ from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
 )
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
@@ -103,7 +102,7 @@ class BlockAffine(nn.Module):
         return mapped.reshape(x.shape) + self.bias
 
 
-class Griffin(SequenceLayer):
+class Griffin(RecurrentLayer):
     """A recurrent block of Griffin, without the norm, the residual path and the feed-forward part around it.
 
     Λ is drawn so that exp(-8 softplus(Λ)) is uniform between 0.9 and 0.999, as the paper has it (the
@@ -142,10 +141,7 @@ class Griffin(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels) and the empty window of the convolution."""
-        if self.start is None:
-            state = {"h": self.zeros(batch, self.channels)}
-        else:
-            state = {"h": self.start.expand(batch, -1)}
+        state = {"h": self.started(batch, self.channels)}
         if self.convolution is not None:
             state["window"] = self.convolution.initial_window(batch)
         if self.settings.open_start:
@@ -162,24 +158,17 @@ class Griffin(SequenceLayer):
         after["h"] = h = gate * state["h"] + write
         return self._finish(x, h), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and h and the window after it."""
-        state = self.initial_state(len(x)) if state is None else state
         gate, write, after = self._read(x, state)
         h, after["h"] = diagonal_scan(gate, write, state["h"])
         return self._finish(x, h), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, channels)."""
-        state = self.initial_state(len(x)) if state is None else state
         return DiagonalTransition(state="h", gate=self._read(x, state)[0])
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
-        require_features(self, x)
         u: Tensor = self.linear_x(x)
         after = {}
         if self.convolution is not None:
@@ -249,10 +238,8 @@ class GriffinWriter(WeightWriter):
         channels = max(1, len(registers) + len(distinct_moves(registers)))
         return {"channels": channels, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Griffin, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Griffin)
-        assert layer.start is not None
         assert layer.convolution is not None
         assert layer.linear_y is not None
         registers = registers_of(block, self.architecture)
@@ -270,7 +257,7 @@ class GriffinWriter(WeightWriter):
             else:
                 layer.recurrence_gate.weight[0, i, n + signals.index(register.moves)] = 2 * _SATURATED
             layer.decay[i] = self._decay(register.gate, signed=signed)
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.linear_out.weight[register.place, i] = 1 / _SCALE
 
     def _decay(self, gate: Exact, *, signed: bool) -> float:
@@ -305,16 +292,14 @@ class ExactGriffin(ExactGates):
         h, after["h"] = diagonal_scan(self.keep(on), write, state["h"])
         return layer._finish(x, h), after
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Griffin) -> tuple[Tensor, Tensor]:
         """Returns the map to r; it has one block."""
-        assert isinstance(layer, Griffin)
         if len(layer.recurrence_gate.weight) != 1:
             raise InputError("exact gates are for Griffin with one block; set blocks = 1")
         return layer.recurrence_gate.weight[0], layer.recurrence_gate.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Griffin, scale: float) -> None:
         """Makes a decided gate 0."""
-        assert isinstance(layer, Griffin)
         layer.decay.fill_(_EXACT_DECAY)
 
 

@@ -126,16 +126,14 @@ class Hgrn2Writer(WeightWriter):
         n = max(1, len(registers_of(block, self.architecture)))
         return {"heads": n, "keys": n, "values": n, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Hgrn2, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Hgrn2)
-        assert layer.start is not None
         registers = registers_of(block, self.architecture)
         set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
         set_rows(layer.forget, [self._logits(r) for r in registers])
         set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
         for i, register in enumerate(registers):
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
 
     def _logits(self, register: Register) -> PlaceForm:
@@ -178,16 +176,14 @@ class ExactHgrn2(ExactGates):
         reading = (query[..., None] * S.view_as(write)).sum(-2)
         return layer.give(x, reading), {"S": last.view_as(state["S"])}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Hgrn2) -> tuple[Tensor, Tensor]:
         """Returns the map to f, whose scores have the other sign."""
-        assert isinstance(layer, Hgrn2)
         if layer.settings.lower_bound or layer.forget.bias is None:
             raise InputError("exact gates are for HGRN2 with lower_bound = 0 and bias = true")
         return layer.forget.weight, layer.forget.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Hgrn2, scale: float) -> None:
         """With signs, a flip writes nothing."""
-        assert isinstance(layer, Hgrn2)
         if self.signed:
             layer.value.weight.zero_()
             layer.value.bias.zero_()

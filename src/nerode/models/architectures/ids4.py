@@ -117,13 +117,11 @@ class Ids4Writer(WeightWriter):
         """Returns the number of states."""
         return {"states": max(1, len(block.states)), "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Ids4, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Ids4)
         if block.layer is None:
             return
         assert layer.B is not None
-        assert layer.start is not None
         match block.layer.move:
             case MatrixPlan() as move:
                 for place, matrix in zip(block.letters, move.matrices, strict=True):
@@ -139,7 +137,7 @@ class Ids4Writer(WeightWriter):
             case move:
                 raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
         for i, (place, value) in enumerate(zip(block.states, block.layer.start, strict=True)):
-            layer.start[i] = to_float(value)
+            layer.learned_start[i] = to_float(value)
             layer.C.weight[place, i] = 1
 
 

@@ -28,10 +28,9 @@ from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
     LinearReading,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
 )
 from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
 from nerode.models.kernels.linear import Linear
@@ -83,7 +82,7 @@ class MambaSettings:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
 
 
-class Mamba(SequenceLayer):
+class Mamba(RecurrentLayer):
     """A Mamba layer, without the norm and the residual path around it.
 
     A is drawn as -1 … -states in each channel, D as 1, dt_proj uniformly from ±1/√rank with a bias that
@@ -123,10 +122,7 @@ class Mamba(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels, states) and the empty window of the convolution."""
-        if self.start is None:
-            state = {"h": self.zeros(batch, self.channels, self.settings.states)}
-        else:
-            state = {"h": self.start.expand(batch, -1, -1)}
+        state = {"h": self.started(batch, self.channels, self.settings.states)}
         if self.convolution is not None:
             state["window"] = self.convolution.initial_window(batch)
         return state
@@ -146,22 +142,16 @@ class Mamba(SequenceLayer):
             y = y + self.D * u
         return self._finish(y, z), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and h and the window after it."""
-        state = self.initial_state(len(x)) if state is None else state
         u, z, after = self._read(x, state)
         delta, B, C = self._select(u)
         A = -self.A_log.exp()
         y, after["h"] = selective_scan(u, delta, A, B, C, self.D, state["h"], signed=self.settings.signed)
         return self._finish(y, z), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, channels, states)."""
-        state = self.initial_state(len(x)) if state is None else state
         u, _, _ = self._read(x, state)
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
 
@@ -186,7 +176,6 @@ class Mamba(SequenceLayer):
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
         """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
-        require_features(self, x)
         u, z = self._branches(x)
         after = {}
         if self.convolution is not None:
@@ -258,9 +247,8 @@ class MambaWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Mamba, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Mamba)
         registers = registers_of(block, self.architecture, tied=False, squashed=True)
         signals = distinct_moves(registers)
         n, rank = len(registers), layer.rank
@@ -269,7 +257,6 @@ class MambaWriter(WeightWriter):
         set_rows(layer.in_proj, [s.scaled(_SCALE) for s in signals], first=n)
         set_rows(layer.in_proj, [PlaceForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
         assert layer.convolution is not None
-        assert layer.start is not None
         set_taps(layer.convolution, registers)
         for number in range(len(signals)):
             layer.x_proj.weight[number, n + number] = 1 / _SCALE
@@ -284,7 +271,7 @@ class MambaWriter(WeightWriter):
                 layer.dt_proj.weight[i, signals.index(register.moves)] = _STEP - _NEVER
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
             layer.A_log[i] = _COUNTING if register.counts else math.log(_rate(share))
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.out_proj.weight[register.place, i] = register.sign / _SCALE
 
 
@@ -322,14 +309,12 @@ class ExactMamba(ExactGates):
             y = y + layer.D * u
         return layer._finish(y, z), after | {"h": last.view_as(state["h"])}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
-        assert isinstance(layer, Mamba)
         return layer.dt_proj.weight, layer.dt_proj.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Mamba, scale: float) -> None:
         """Divides B by the scale; it is 0 with signs."""
-        assert isinstance(layer, Mamba)
         rows = layer.x_proj.weight[layer.rank : layer.rank + layer.settings.states]
         rows.mul_(0.0 if self.signed else 1 / scale)
         layer.A_log.zero_()
@@ -368,9 +353,8 @@ class ThreeValuedMamba(ThreeValuedGates):
             y = y + layer.D * u
         return layer._finish(y, z), {"h": last.view_as(state["h"]), "window": window}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
-        assert isinstance(layer, Mamba)
         found = layer.settings
         fits = found.signed and found.activation and found.learned_start and found.convolution_bias
         if not fits or layer.convolution is None:
@@ -389,9 +373,8 @@ class ThreeValuedMamba(ThreeValuedGates):
         convolution.bias.sub_(mean).mul_(factor)
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Mamba) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
-        assert isinstance(layer, Mamba)
         assert layer.convolution is not None
         assert layer.convolution.bias is not None
         scale = self.reset_scale()

@@ -27,10 +27,10 @@ from nerode.models.base import (
     DiagonalTransition,
     LayerFactory,
     LayerKind,
+    RecurrentLayer,
     SequenceLayer,
     State,
     Surroundings,
-    require_features,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
 from nerode.models.kernels.linear import Linear
@@ -113,7 +113,7 @@ class MLstmSettings:
             )
 
 
-class MLstmHeads(SequenceLayer):
+class MLstmHeads(RecurrentLayer):
     """The heads of an mLSTM whose keys, values and gates read the input as it is."""
 
     settings: MLstmSettings
@@ -135,19 +135,14 @@ class MLstmHeads(SequenceLayer):
         h, state = mlstm_step(self._gates(x), state, self.settings.epsilon)
         return self._give(x, h), state
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and C, n, m after it."""
-        require_features(self, x)
-        h, state = mlstm_scan(self._gates(x), state or self.initial_state(len(x)), self.settings.epsilon)
+        h, state = mlstm_scan(self._gates(x), state, self.settings.epsilon)
         return self._give(x, h), state
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of C in its stabilised coordinates."""
-        return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
+        return mlstm_transition(self._gates(x), state)
 
     def _gates(self, x: Tensor) -> MlstmInputs:
         q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
@@ -197,7 +192,7 @@ class MLstmCell(MLstmHeads):
         return y if self.output_gate is None else torch.sigmoid(self.output_gate(x)) * y
 
 
-class MLstmBlock(SequenceLayer):
+class MLstmBlock(RecurrentLayer):
     """The mLSTM block: up-projection, convolution, cell, norm, skip, gate and down-projection.
 
     Initial weights as in the authors' code: the maps up and to q, k, v normal with variance 2 / (5 inputs),
@@ -243,23 +238,16 @@ class MLstmBlock(SequenceLayer):
         h, memory = mlstm_step(self._gates(u, c), state, self.settings.epsilon)
         return self._give(h, c, z), {**memory, "window": window}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         u, z = self.up(x).chunk(2, dim=-1)
         c, window = self.convolution(u, state["window"])
         c = nn.functional.silu(c)
         h, memory = mlstm_scan(self._gates(u, c), state, self.settings.epsilon)
         return self._give(h, c, z), {**memory, "window": window}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of C in its stabilised coordinates."""
-        state = state or self.initial_state(len(x))
         u, _ = self.up(x).chunk(2, dim=-1)
         c, _ = self.convolution(u, state["window"])
         return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
@@ -355,10 +343,8 @@ class MLstmWriter(WeightWriter):
         """Returns a head for each place of the stream."""
         return {"form": "cell", "heads": width, "epsilon": 0.0, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: MLstmCell, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, MLstmCell)
-        assert layer.start is not None
         assert layer.output_gate is not None
         layer.output_gate.bias.fill_(_SATURATED)
         layer.forget_gate.bias.fill_(_SATURATED)
@@ -373,17 +359,16 @@ class MLstmWriter(WeightWriter):
             set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
             if register.moves is not None or register.gate != 1:
                 self._set_gates(layer, register)
-            layer.start[head] = to_float(register.start)
+            layer.learned_start[head] = to_float(register.start)
 
     def _set_counter(self, layer: MLstmCell, register: Register) -> None:
-        assert layer.start is not None
         assert layer.start_normaliser is not None
         head = register.place
         set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
         set_rows(layer.key, [register.write], first=head)
         set_rows(layer.value, [PlaceForm({ONE: 1})], first=head)
         layer.input_gate.bias[head] = 0
-        layer.start[head] = to_float(register.start)
+        layer.learned_start[head] = to_float(register.start)
         layer.start_normaliser[head] = to_float(register.start)
 
     def _set_gates(self, layer: MLstmCell, register: Register) -> None:
@@ -454,9 +439,8 @@ class ExactMLstm(ExactGates):
             raise InputError('exact gates are for the mLSTM with form = "block" and forget = "sigmoid"')
         return layer.input_gate.weight, layer.input_gate.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: MLstmBlock, scale: float) -> None:
         """Sets the keys to the first axes, and lets the forget gate forget where the input gate writes."""
-        assert isinstance(layer, MLstmBlock)
         _, size, _ = layer.head_shape
         layer.convolution.weight[::size] = 0.0
         assert layer.convolution.bias is not None

@@ -152,9 +152,8 @@ class OrthogonalWriter(WeightWriter):
         shape = {"blocks": 1, "size": size, "columns": 1}
         return {**shape, "form": "matrix", "write": True, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Orthogonal, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Orthogonal)
         if block.layer is None:
             return
         assert layer.B is not None

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference, to_complex
-from nerode.models.base import LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, State, Surroundings
 from nerode.models.kernels.choice_scan import choice_scan, choose_rows
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.parts.linear_attention import require_positive
@@ -106,12 +106,9 @@ class PdSsm(DenseLayer):
         through = self.settings.straight_through
         return choose_rows(self._shares(x), widened(self.dictionary), straight_through=through)
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and h after it, without making the matrices."""
-        require_features(self, x)
-        h = (self.initial_state(len(x)) if state is None else state)["h"]
+        h = state["h"]
         written = self.writes(x)
         states = choice_scan(
             self._shares(x),
@@ -176,13 +173,11 @@ class PdSsmWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: PdSsm, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, PdSsm)
         if block.layer is None:
             return
         assert layer.B is not None
-        assert layer.start is not None
         for letter, place in enumerate(block.letters):
             layer.S.weight[letter, place] = _SATURATED
         self._fill_matrices(layer, block)
@@ -191,7 +186,7 @@ class PdSsmWriter(WeightWriter):
                 layer.B[i, :, part] = form.row(layer.inputs).to(layer.B)
         for i, value in enumerate(block.layer.start):
             number = to_complex(value)
-            layer.start[i, 0], layer.start[i, 1] = number.real, number.imag
+            layer.learned_start[i, 0], layer.learned_start[i, 1] = number.real, number.imag
         for i, place in enumerate(block.states):
             layer.C.weight[place, i] = 1
 

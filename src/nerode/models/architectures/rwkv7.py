@@ -22,10 +22,9 @@ from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
     DenseTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
@@ -114,7 +113,7 @@ class Rwkv7Inputs(NamedTuple):
     erase: Tensor
 
 
-class Rwkv7(SequenceLayer):
+class Rwkv7(RecurrentLayer):
     """An RWKV-7 layer (time mixing), with the weights drawn as in the authors' training code.
 
     Left out: the values of the first layer, which later layers mix into theirs, because a layer reads nothing
@@ -171,10 +170,7 @@ class Rwkv7(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S, and the token before the first, which is zero."""
-        if self.start is None:
-            state = {"S": self.zeros(batch, self.heads, self.width, self.width)}
-        else:
-            state = {"S": self.start.expand(batch, -1, -1, -1)}
+        state = {"S": self.started(batch, self.heads, self.width, self.width)}
         if self.mix is not None:
             state["before"] = self.zeros(batch, self.inputs)
         return state
@@ -189,26 +185,20 @@ class Rwkv7(SequenceLayer):
         after = {"S": S} if self.mix is None else {"S": S, "before": x}
         return self._read((r * S).sum(-2), signals, gate), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        state = state or self.initial_state(len(x))
         signals, gate = self._sequence(x, state)
         readings, S = erase_scan(*signals, state["S"])
         after = {"S": S} if self.mix is None else {"S": S, "before": x[:, -1]}
         return self._read(readings, signals, gate), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns diag(w) - (a ∘ κ̂) κ̂ᵀ of each position."""
-        signals, _ = self._sequence(x, state or self.initial_state(len(x)))
+        signals, _ = self._sequence(x, state)
         taken = signals.erase[..., None] * signals.lookup[..., None, :]
         return DenseTransition(state="S", matrix=torch.diag_embed(signals.w) - taken, columns=True)
 
     def _sequence(self, x: Tensor, state: State) -> tuple[Rwkv7Inputs, Tensor | None]:
-        require_features(self, x)
         before = None if self.mix is None else torch.cat([state["before"][:, None], x[:, :-1]], dim=1)
         return self._signals(x, before)
 
@@ -271,12 +261,10 @@ class Rwkv7Writer(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Rwkv7, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Rwkv7)
         assert layer.decay is not None
         assert layer.gate is not None
-        assert layer.start is not None
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         if layer.mix is not None:
@@ -296,7 +284,7 @@ class Rwkv7Writer(WeightWriter):
             if register.moves is not None:
                 layer.rate.up.weight[i, signals.index(register.moves)] = _rate(share) - hold
             set_rows(layer.value, [register.write], first=i)
-            layer.start[i, 0, 0] = to_float(register.start)
+            layer.learned_start[i, 0, 0] = to_float(register.start)
             layer.output.weight[i, i] = 1
 
 

@@ -141,13 +141,11 @@ class S4dWriter(ChannelWriter):
             "learned_start": True,
         }
 
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: S4d, channel: Channel) -> None:
         """Sets one channel."""
-        assert isinstance(layer, S4d)
         assert isinstance(layer.readout.mixing, nn.Linear)
-        assert layer.start is not None
         set_diagonal(layer.ssm, channel)
-        set_pair(layer.start[channel.number, 0], channel.start)
+        set_pair(layer.learned_start[channel.number, 0], channel.start)
         layer.readout.mixing.weight[channel.shown, channel.number] = 1
 
 

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.slstm import slstm, slstm_step
@@ -72,7 +72,7 @@ class SlstmSettings:
             raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
 
 
-class Slstm(SequenceLayer):
+class Slstm(RecurrentLayer):
     """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
 
     W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which
@@ -130,12 +130,8 @@ class Slstm(SequenceLayer):
         )
         return self._normalise(h), {"h": h, "c": c, "n": n, "m": m, **after}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        require_features(self, x)
-        state = self.initial_state(len(x)) if state is None else state
         after: State = {}
         mixed = x
         if self.convolution is not None:
@@ -186,15 +182,13 @@ class SlstmWriter(WeightWriter):
         hidden = len(self.cell_of(block, "slstm").gates[0].inputs)
         return {"hidden": hidden, "heads": 1, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Slstm, block: BlockPlan) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
         gates, n = self.cell_of(block, "slstm").gates, layer.outputs
         for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
             set_affine(layer.read[number], layer.bias[number], gate.inputs, block.columns)
             layer.recurrent[0, number * n : (number + 1) * n] = gate.recurrent
-        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
+        layer.learned_start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
 
 
 class ExactSlstm(ExactCell):
@@ -207,9 +201,8 @@ class ExactSlstm(ExactCell):
     settings: ClassVar[Mapping[str, Any]] = {"hidden": 32, "heads": 1, "learned_start": True}
     keeps, candidate, opposite, opened, stabilised = 1, 2, 0, (3,), True
 
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Slstm) -> StackedRows:
         """Returns the maps to i, f, z and o."""
-        assert isinstance(layer, Slstm)
         found, units = layer.settings, layer.outputs
         if found.heads != 1 or found.headwise or found.convolution or found.group_norm or layer.start is None:
             raise InputError(
@@ -220,18 +213,14 @@ class ExactSlstm(ExactCell):
             raise InputError('exact units are for sLSTMs with forget = "sigmoid"')
         return StackedRows(layer.read, layer.recurrent[0].view(4, units, units), layer.bias)
 
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Slstm) -> Tensor:
         """Returns the start of c."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
-        return layer.start[1]
+        return layer.learned_start[1]
 
-    def fold_start(self, layer: nn.Module) -> None:
+    def fold_start(self, layer: Slstm) -> None:
         """Lets h start as c, and n as 1."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
-        layer.start[0] = layer.start[1]
-        layer.start[2] = 1.0
+        layer.learned_start[0] = layer.learned_start[1]
+        layer.learned_start[2] = 1.0
 
 
 KIND = LayerKind(

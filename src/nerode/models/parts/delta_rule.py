@@ -20,7 +20,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    HouseholderTransition,
+    RecurrentLayer,
+    State,
+    Surroundings,
+)
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.kernels.norms import ScaledNorm
@@ -121,7 +126,7 @@ class DeltaInputs(NamedTuple):
     decay: Float[Tensor, "*batch heads"] | None
 
 
-class DeltaRule(SequenceLayer):
+class DeltaRule(RecurrentLayer):
     """A layer with the delta rule; `factors` keys per token, and a decay of the state if asked for.
 
     Weights are drawn from N(0, 0.8/n), n the number of inputs of the map: that is the published deviation of
@@ -160,10 +165,7 @@ class DeltaRule(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S, and the window of the convolution."""
-        if self.start is None:
-            state = {"S": self.zeros(batch, self.heads, self.keys, self.values)}
-        else:
-            state = {"S": self.start.expand(batch, -1, -1, -1)}
+        state = {"S": self.started(batch, self.heads, self.keys, self.values)}
         if self.convolution is not None:
             state["window"] = self.convolution.initial_window(batch)
         return state
@@ -181,20 +183,15 @@ class DeltaRule(SequenceLayer):
             S = S + key * (beta[:, i, :, None] * (v[:, i] - found))[..., None, :]
         return self._read(x, (q[..., None] * S).sum(-2)), {"S": S, **after}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        state = state or self.initial_state(len(x))
         signals, after = self._sequence(x, state)
         readings, S = delta_scan(*signals, state["S"])
         return self._read(x, readings), {"S": S, **after}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> HouseholderTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> HouseholderTransition:
         """Returns the decay and the factors of each position, with unit keys unless that is switched off."""
-        signals, _ = self._sequence(x, state or self.initial_state(len(x)))
+        signals, _ = self._sequence(x, state)
         k, beta = signals.k, signals.beta
         if self.settings.key_norm == "l2":
             squares = k.square().sum(-1)
@@ -204,7 +201,6 @@ class DeltaRule(SequenceLayer):
 
     def _sequence(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
         """The signals of a sequence, and the part of the state after it that is not S."""
-        require_features(self, x)
         mixed, after = self._project(x), {}
         if self.convolution is not None:
             mixed, after["window"] = self.convolution(mixed, state["window"])

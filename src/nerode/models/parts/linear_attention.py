@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import DiagonalTransition, SequenceLayer, State, require_features
+from nerode.models.base import DiagonalTransition, RecurrentLayer, State
 from nerode.models.kernels.matrix_scan import decay_scan
 
 HeadNormKind = Literal["none", "layer", "rms"]
@@ -126,7 +126,7 @@ class AttentionInputs:
     decay: Tensor
 
 
-class LinearAttention(SequenceLayer):
+class LinearAttention(RecurrentLayer):
     """A layer with a decaying matrix state; subclasses say what is read and written.
 
     Args:
@@ -162,9 +162,7 @@ class LinearAttention(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀."""
-        if self.start is None:
-            return {"S": self.zeros(batch, *self.head_shape)}
-        return {"S": self.start.expand(batch, -1, -1, -1)}
+        return {"S": self.started(batch, *self.head_shape)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and S after it."""
@@ -173,19 +171,14 @@ class LinearAttention(SequenceLayer):
         reading = (a.q[..., None] * matrix).sum(-2)
         return self.give(x, reading), {"S": matrix}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and S after it."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["S"]
+        start = state["S"]
         a = self.attend(x)
         reading, final = decay_scan(a.q, a.k, a.v, a.decay, start)
         return self.give(x, reading), {"S": final}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the decay of each row of S."""
         return DiagonalTransition(state="S", gate=self.attend(x).decay[..., None])
 
