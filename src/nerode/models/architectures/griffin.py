@@ -36,7 +36,7 @@ from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
@@ -141,19 +141,14 @@ class Griffin(RecurrentLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels) and the empty window of the convolution."""
-        state = {"h": self.started(batch, self.channels)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
+        state = {"h": self.started(batch, self.channels), **first_window(self.convolution, batch)}
         if self.settings.open_start:
             state["seen"] = self.zeros(batch, dtype=torch.int64)
         return state
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and h and the window after it."""
-        u: Tensor = self.linear_x(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution.step(u, state["window"])
+        u, after = look_back(self.convolution, self.linear_x(x), state)
         gate, write = (part[:, 0] for part in self._recurrence(u[:, None], state, after))
         after["h"] = h = gate * state["h"] + write
         return self._finish(x, h), after
@@ -169,10 +164,7 @@ class Griffin(RecurrentLayer):
         return DiagonalTransition(state="h", gate=self._read(x, state)[0])
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
-        u: Tensor = self.linear_x(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution(u, state["window"])
+        u, after = look_back(self.convolution, self.linear_x(x), state)
         return *self._recurrence(u, state, after), after
 
     def _recurrence(
@@ -283,10 +275,7 @@ class ExactGriffin(ExactGates):
         """Returns the outputs of a sequence."""
         layer = self.layer
         state = layer.initial_state(len(x)) if state is None else state
-        u: Tensor = layer.linear_x(x)
-        after = {}
-        if layer.convolution is not None:
-            u, after["window"] = layer.convolution(u, state["window"])
+        u, after = look_back(layer.convolution, layer.linear_x(x), state)
         on, _ = self.decide(layer.recurrence_gate(u))
         write = torch.zeros_like(u) if self.signed else on * torch.sigmoid(layer.input_gate(u)) * u
         h, after["h"] = diagonal_scan(self.keep(on), write, state["h"])

@@ -35,7 +35,7 @@ from nerode.models.base import (
 from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
@@ -122,18 +122,12 @@ class Mamba(RecurrentLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels, states) and the empty window of the convolution."""
-        state = {"h": self.started(batch, self.channels, self.settings.states)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        h = self.started(batch, self.channels, self.settings.states)
+        return {"h": h, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and h and the window after it."""
-        u, z = self._branches(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution.step(u, state["window"])
-        u = self._activate(u)
+        u, z, after = self._read(x, state)
         delta, B, C = self._select(u)
         write = delta[:, :, None] * B[:, None, :] * u[:, :, None]
         after["h"] = h = self._gates(delta) * state["h"] + write
@@ -157,10 +151,7 @@ class Mamba(RecurrentLayer):
 
     def reading(self, x: Float[Tensor, "batch inputs"], state: State) -> LinearReading:
         """Returns how the output of one position reads h; u, C and z are computed as `step` does."""
-        u, z = self._branches(x)
-        if self.convolution is not None:
-            u, _ = self.convolution.step(u, state["window"])
-        u = self._activate(u)
+        u, z, _ = self._read(x, state)
         _, _, C = self._select(u)
         out = self.out_proj.weight.double() * (1 if z is None else silu(z).double()[:, None, :])
         skip = torch.zeros_like(u) if self.D is None else self.D * u
@@ -175,12 +166,10 @@ class Mamba(RecurrentLayer):
         )
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
-        """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
+        """The inputs of the recurrence, the gate of its outputs, and the window, for one position or many."""
         u, z = self._branches(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution(u, state["window"])
-        return self._activate(u), z, after
+        u, after = look_back(self.convolution, u, state)
+        return silu(u) if self.settings.activation else u, z, after
 
     def _branches(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         both: Tensor = self.in_proj(x)
@@ -188,9 +177,6 @@ class Mamba(RecurrentLayer):
             return both, None
         u, z = both.chunk(2, dim=-1)
         return u, z
-
-    def _activate(self, u: Tensor) -> Tensor:
-        return silu(u) if self.settings.activation else u
 
     def _select(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Δ (…, channels), B and C (…, states)."""

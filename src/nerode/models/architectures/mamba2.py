@@ -35,7 +35,7 @@ from nerode.models.exact_gates import ExactGates, amount
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import split_heads
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
@@ -135,18 +135,12 @@ class Mamba2(RecurrentLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀ (batch, heads, states, head_size) and the empty window of the convolution."""
-        state = {"S": self.started(batch, self.heads, self.settings.states, self.head_size)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        S = self.started(batch, self.heads, self.settings.states, self.head_size)
+        return {"S": S, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and S and the window after it."""
-        z, mixed, r = self._split(self.in_proj(x))
-        after = {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(mixed, state["window"])
-        read = self._select(z, mixed, r)
+        read, after = self._read(x, state)
         write = read.B[..., :, None] * (read.delta[..., None] * read.u)[..., None, :]
         after["S"] = S = self._gates(read.delta)[..., None, None] * state["S"] + write
         return self._finish((read.C[..., :, None] * S).sum(-2), read), after
@@ -172,9 +166,7 @@ class Mamba2(RecurrentLayer):
 
     def _read(self, x: Tensor, state: State) -> tuple[_Read, State]:
         z, mixed, r = self._split(self.in_proj(x))
-        after = {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(mixed, state["window"])
+        mixed, after = look_back(self.convolution, mixed, state)
         return self._select(z, mixed, r), after
 
     def _select(self, z: Tensor | None, mixed: Tensor, r: Tensor) -> _Read:
@@ -302,9 +294,7 @@ class ExactMamba2(ExactGates):
         layer = self.layer
         state = layer.initial_state(len(x)) if state is None else state
         z, mixed, r = layer._split(layer.in_proj(x))
-        after = {}
-        if layer.convolution is not None:
-            mixed, after["window"] = layer.convolution(mixed, state["window"])
+        mixed, after = look_back(layer.convolution, mixed, state)
         on, scores = self.decide(r + layer.dt_bias)
         read = replace(layer._select(z, mixed, r), delta=amount(scores))
         values = torch.zeros_like(read.u) if self.signed else read.delta[..., None] * read.u

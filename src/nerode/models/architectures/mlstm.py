@@ -49,7 +49,7 @@ from nerode.models.parts.matrix_memory import (
     mlstm_step,
     mlstm_transition,
 )
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, look_back
 from nerode.models.registers import Register, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
@@ -232,37 +232,36 @@ class MLstmBlock(RecurrentLayer):
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        u, z = self.up(x).chunk(2, dim=-1)
-        c, window = self.convolution.step(u, state["window"])
-        c = nn.functional.silu(c)
-        h, memory = mlstm_step(self._gates(u, c), state, self.settings.epsilon)
-        return self._give(h, c, z), {**memory, "window": window}
+        g, c, z, after = self._read(x, state)
+        h, memory = mlstm_step(g, state, self.settings.epsilon)
+        return self._give(h, c, z), memory | after
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        u, z = self.up(x).chunk(2, dim=-1)
-        c, window = self.convolution(u, state["window"])
-        c = nn.functional.silu(c)
-        h, memory = mlstm_scan(self._gates(u, c), state, self.settings.epsilon)
-        return self._give(h, c, z), {**memory, "window": window}
+        g, c, z, after = self._read(x, state)
+        h, memory = mlstm_scan(g, state, self.settings.epsilon)
+        return self._give(h, c, z), memory | after
 
     def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of C in its stabilised coordinates."""
-        u, _ = self.up(x).chunk(2, dim=-1)
-        c, _ = self.convolution(u, state["window"])
-        return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
+        return mlstm_transition(self._read(x, state)[0], state)
 
-    def _gates(self, u: Tensor, c: Tensor) -> MlstmInputs:
+    def _read(self, x: Tensor, state: State) -> tuple[MlstmInputs, Tensor, Tensor, State]:
+        """The inputs of the cell, c, z, and the window after a position or sequence."""
+        u, z = self.up(x).chunk(2, dim=-1)
+        c, after = look_back(self.convolution, u, state)
+        c = nn.functional.silu(c)
         q, k, v = self.query(c), self.key(c), self.value(u)
         seen = torch.cat([q, k, v], dim=-1)
         heads, size, _ = self.head_shape
-        return MlstmInputs(
+        g = MlstmInputs(
             q=split_heads(q, heads),
             k=split_heads(k, heads) * size**-0.5,
             v=split_heads(v, heads),
             log_input=self.input_gate(seen),
             log_forget=_log_forget(self.forget_gate(seen), self.settings),
         )
+        return g, c, z, after
 
     def _give(self, h: Tensor, c: Tensor, z: Tensor) -> Tensor:
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]

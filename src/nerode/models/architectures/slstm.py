@@ -22,7 +22,7 @@ from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.slstm import slstm, slstm_step
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
@@ -110,17 +110,11 @@ class Slstm(RecurrentLayer):
             h, c, n = self.start
             # A normaliser is a sum of positive numbers; through zero lies a pole of h.
             state |= {name: part.expand(batch, -1) for name, part in (("h", h), ("c", c), ("n", n.abs()))}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        return state | first_window(self.convolution, batch)
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        after: State = {}
-        mixed = x
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(x, state["window"])
-            mixed = nn.functional.silu(mixed)
+        mixed, after = self._mix(x, state)
         cell = (state["h"], state["c"], state["n"], state["m"])
         h, c, n, m = slstm_step(
             self._project(x, mixed),
@@ -132,11 +126,7 @@ class Slstm(RecurrentLayer):
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        after: State = {}
-        mixed = x
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(x, state["window"])
-            mixed = nn.functional.silu(mixed)
+        mixed, after = self._mix(x, state)
         cell = (state["h"], state["c"], state["n"], state["m"])
         h, c, n, m = slstm(
             self._project(x, mixed),
@@ -146,6 +136,11 @@ class Slstm(RecurrentLayer):
         )
         after |= {name: values[:, -1] for name, values in (("h", h), ("c", c), ("n", n), ("m", m))}
         return self._normalise(h), after
+
+    def _mix(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """What i and f read, x itself without a convolution, and the window after it."""
+        mixed, after = look_back(self.convolution, x, state)
+        return (x if mixed is x else nn.functional.silu(mixed)), after
 
     def _project(self, x: Tensor, mixed: Tensor) -> Tensor:
         """The projections to the gates: i and f from the convolution, z and o from the input."""

@@ -30,7 +30,7 @@ from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import CentredNorm
 from nerode.models.parts.attention import turn_pairs
 from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +124,7 @@ class TttLinear(RecurrentLayer):
         if self.mini_batch > 1:
             state["gradient"] = torch.zeros_like(state["W"])
             state["place"] = self.zeros(batch, dtype=torch.int64)
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        return state | first_window(self.convolution, batch)
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""

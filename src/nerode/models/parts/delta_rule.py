@@ -30,7 +30,7 @@ from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.kernels.norms import ScaledNorm
 from nerode.models.parts.precision import widened
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 
 
 class DecayGate(nn.Module):
@@ -165,17 +165,12 @@ class DeltaRule(RecurrentLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S, and the window of the convolution."""
-        state = {"S": self.started(batch, self.heads, self.keys, self.values)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        S = self.started(batch, self.heads, self.keys, self.values)
+        return {"S": S, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        mixed, after = self._project(x), {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(mixed, state["window"])
-        q, k, v, beta, decay = self._signals(x, mixed)
+        (q, k, v, beta, decay), after = self._attend(x, state)
         S = state["S"] if decay is None else decay[..., None, None] * state["S"]
         for i in range(self.factors):
             key = k[:, i, :, :, None]
@@ -185,13 +180,13 @@ class DeltaRule(RecurrentLayer):
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        signals, after = self._sequence(x, state)
+        signals, after = self._attend(x, state)
         readings, S = delta_scan(*signals, state["S"])
         return self._read(x, readings), {"S": S, **after}
 
     def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> HouseholderTransition:
         """Returns the decay and the factors of each position, with unit keys unless that is switched off."""
-        signals, _ = self._sequence(x, state)
+        signals, _ = self._attend(x, state)
         k, beta = signals.k, signals.beta
         if self.settings.key_norm == "l2":
             squares = k.square().sum(-1)
@@ -199,11 +194,9 @@ class DeltaRule(RecurrentLayer):
         decay = None if signals.decay is None else signals.decay[..., None]
         return HouseholderTransition(state="S", vectors=k, betas=beta, decay=decay)
 
-    def _sequence(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
-        """The signals of a sequence, and the part of the state after it that is not S."""
-        mixed, after = self._project(x), {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(mixed, state["window"])
+    def _attend(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
+        """The signals of a position or sequence, and the part of the state after it that is not S."""
+        mixed, after = look_back(self.convolution, self._project(x), state)
         return self._signals(x, mixed), after
 
     def _project(self, x: Tensor) -> Tensor:
