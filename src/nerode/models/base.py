@@ -311,6 +311,23 @@ def require_state(state: State, names: Collection[str], batch: int) -> None:
             )
 
 
+def require_positive(settings: object, *names: str) -> None:
+    """Raises InputError for a setting that is given and not positive."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise InputError(f"{name} is {value}; it has to be positive")
+
+
+def require_sizes(settings: object, *names: str, of: str = "") -> None:
+    """Raises InputError for a size that is given and below 1; `of` says in errors whose it is."""
+    for name in names:
+        size = getattr(settings, name)
+        if size is not None and size < 1:
+            whose = f" of {of}" if of else ""
+            raise InputError(f"{name}{whose} is {size}; it has to be 1 or more")
+
+
 def count_numbers(tensors: Iterable[Tensor]) -> int:
     """Returns how many real numbers the tensors hold; whole numbers (positions, counters) do not count."""
     return sum(

@@ -88,8 +88,8 @@ class ExactGates(nn.Module, ABC):
         self.scores = torch.zeros(0)
 
     @abstractmethod
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence by exact gates; the state is that before it."""
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence by exact gates, and the state after it."""
 
     @abstractmethod
     def score_rows(self, layer: Any) -> tuple[Tensor, Tensor]:
@@ -98,6 +98,10 @@ class ExactGates(nn.Module, ABC):
     @abstractmethod
     def fold_scale(self, layer: Any, scale: float) -> None:
         """Takes the scale of the scores out of what else they set in a plain layer."""
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence by exact gates; the state is that before it."""
+        return self.run(x, self.initial_state(len(x)) if state is None else state)
 
     def initial_state(self, batch: int) -> State:
         """Returns the state of the layer."""
@@ -283,14 +287,13 @@ class ExactCell(ExactGates):
         rows = self.rows(layer)
         return rows.read[self.candidate], rows.bias[self.candidate]
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence; the state is the memory before it."""
         rows = self.rows(self.layer)
         used = [self.candidate] if self.keeps is None else [self.candidate, self.keeps]
         read, recurrent, bias = (part[used].flatten(0, 1) for part in rows)
         inputs = nn.functional.linear(x, read, bias)
-        memory = (self.initial_state(len(x)) if state is None else state)["memory"]
-        live = self.live
+        memory, live = state["memory"], self.live
         shown, outputs, found = self.visible(memory), [], []
         for at in inputs.unbind(1):
             scores = torch.addmm(at, shown, recurrent.T)

@@ -22,6 +22,7 @@ from nerode.models.base import (
     Surroundings,
     Trace,
     make_norm,
+    require_sizes,
     require_state,
 )
 from nerode.models.kernels.linear import Linear
@@ -79,10 +80,7 @@ class ModelConfig:
             )
         if self.beginning and (self.letters is None or self.width is None):
             raise InputError("a beginning mark needs letters with an embedding; give letters and width")
-        for name in ("outputs", "letters", "features", "width", "period"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}; it has to be 1 or more")
+        require_sizes(self, "outputs", "letters", "features", "width", "period")
         if not 0 < self.norm_epsilon < 1:
             raise InputError(f"norm_epsilon is {self.norm_epsilon}; it lies between 0 and 1")
         if self.head == "relu" and self.head_width < 1:

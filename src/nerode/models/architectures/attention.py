@@ -23,10 +23,17 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    LayerKind,
+    RecurrentLayer,
+    State,
+    Surroundings,
+    require_features,
+    require_positive,
+)
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import alibi_slopes, rotate
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import widened
 
 QUERIES_AT_ONCE = 512
@@ -55,7 +62,7 @@ class AttentionSettings:
     bias: bool = True
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, size=self.size, base=self.base)
+        require_positive(self, "heads", "size", "base")
         if self.positions == "rope" and self.size is not None and self.size % 2:
             raise InputError(_odd(self.size))
         if self.slopes is None:

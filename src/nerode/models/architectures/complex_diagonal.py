@@ -28,10 +28,10 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import read_registers
 from nerode.models.weight_writer import BlockPlan, GatedPlan, PlaceForm, WeightWriter, at, combine, set_rows
@@ -57,7 +57,7 @@ class ComplexDiagonalSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states)
+        require_positive(self, "states")
 
 
 class ComplexDiagonal(RecurrentLayer):
@@ -161,10 +161,9 @@ class ComplexDiagonalWriter(WeightWriter):
         registers = read_registers(block, self.architecture)
         for i, register in enumerate(registers):
             gate = Fraction(to_float(register.gate))
-            moves = PlaceForm({}, 1) if register.moves is None else register.moves
-            set_rows(layer.radius, [combine([(moves, abs(gate) - 1)], 1)], first=i)
+            set_rows(layer.radius, [register.switched(abs(gate), 1)], first=i)
             if gate < 0:
-                set_rows(layer.angle, [moves.scaled(Fraction(cmath.pi))], first=i)
+                set_rows(layer.angle, [register.switched(Fraction(cmath.pi), 0)], first=i)
             set_rows(layer.write, [register.write], first=2 * i)
 
     def _fill_rotations(self, layer: ComplexDiagonal, block: BlockPlan) -> None:

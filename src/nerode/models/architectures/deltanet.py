@@ -9,7 +9,6 @@ The transition of a token of DeltaProduct is a product of reflections.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,7 @@ from nerode.models.base import LayerKind, State
 from nerode.models.exact_gates import SATURATED, ExactGates, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.delta_rule import AROUND, SHORTEST_KEY, DeltaRule, DeltaSettings
-from nerode.models.registers import Register, registers_of, set_taps
+from nerode.models.registers import Register, log_odds, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
@@ -176,7 +175,7 @@ class DeltaWriter(WeightWriter):
         set_rows(layer.key, ones)
         set_rows(layer.value, [_value(register) for register in registers])
         signed = layer.settings.signed
-        logits = [self._when(r.moves, self._logit(1 - r.gate, signed=signed)) for r in registers]
+        logits = [r.switched(self._logit(1 - r.gate, signed=signed), -_SATURATED) for r in registers]
         for number, register in enumerate(registers):
             if register.signs is not None:
                 # 1 - 2σ(x) is 1, 0 and -1 without rounding at these three.
@@ -208,21 +207,13 @@ class DeltaWriter(WeightWriter):
             for i, first in enumerate(block.layer.start):
                 layer.learned_start[head, i, 0] = to_float(first)
 
-    def _when(self, moves: PlaceForm | None, logit: Fraction) -> PlaceForm:
-        """A logit where a register moves, and the one of β = 0 elsewhere."""
-        if moves is None:
-            return PlaceForm({}, logit)
-        return combine([(moves, logit + _SATURATED)], -_SATURATED)
-
     def _logit(self, beta: Exact, *, signed: bool) -> Fraction:
         share = to_float(beta) / (2 if signed else 1)
         if not -_TOLERANCE <= share <= 1 + _TOLERANCE:
             raise NotCompilable(
                 self.architecture, [f"a factor has β = {beta}; here β lies in [0,{1 + int(signed)}]"]
             )
-        if share <= 0 or share >= 1:
-            return Fraction(_SATURATED if share >= 1 else -_SATURATED)
-        return Fraction(math.log(share / (1 - share)))
+        return Fraction(log_odds(share, 1 - share, _SATURATED))
 
 
 def _value(register: Register) -> PlaceForm:
@@ -278,10 +269,9 @@ class ExactDelta(ExactGates):
             )
         super().__init__(layer, signed=signed)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         on, _ = self.decide(layer.beta(x))
         value = layer.value(x).view(*x.shape[:2], layer.heads, layer.values)
         write = torch.zeros_like(value) if self.signed else on[..., None] * value
@@ -354,10 +344,9 @@ class ThreeValuedDelta(ThreeValuedGates):
             nn.init.uniform_(taps[:, 0], -0.5, 0.5)
             taps[:, 1] = 1.0
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         assert layer.convolution is not None
         mixed, window = layer.convolution(layer._project(x), state["window"])
         query, _, resets = torch.split_with_sizes(mixed, layer.sizes, dim=-1)
@@ -445,10 +434,9 @@ class ExactProduct(ExactGates):
             )
         super().__init__(layer, signed=signed)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = self.initial_state(len(x)) if state is None else state
         axes = (*x.shape[:2], layer.factors, layer.heads)
         on = self.decide(layer.beta(x))[0].view(*axes, 1)
         scores = layer.key(x).view(*axes, len(_ROOTS))

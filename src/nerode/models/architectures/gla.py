@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, State, Surroundings
+from nerode.models.base import LayerKind, State, Surroundings, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
@@ -26,7 +26,6 @@ from nerode.models.parts.linear_attention import (
     HeadNormKind,
     LinearAttention,
     draw_xavier,
-    require_positive,
     split_heads,
 )
 from nerode.models.registers import distinct_moves, registers_of, share_of
@@ -64,14 +63,7 @@ class GlaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads,
-            keys=self.keys,
-            values=self.values,
-            outputs=self.outputs,
-            gate_rank=self.gate_rank,
-            temperature=self.temperature,
-        )
+        require_positive(self, "heads", "keys", "values", "outputs", "gate_rank", "temperature")
 
 
 class Gla(LinearAttention):
@@ -186,10 +178,9 @@ class ExactGla(ExactGates):
     sign = -1.0
     one_hot = True
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         read = layer.attend(x)
         flat, _ = self.decide(-layer.gate_up(layer.gate_down(x)))
         on = split_heads(flat, layer.heads)[..., None]

@@ -271,10 +271,9 @@ class ExactGriffin(ExactGates):
 
     layer: Griffin
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         u, after = look_back(layer.convolution, layer.linear_x(x), state)
         on, _ = self.decide(layer.recurrence_gate(u))
         write = torch.zeros_like(u) if self.signed else on * torch.sigmoid(layer.input_gate(u)) * u

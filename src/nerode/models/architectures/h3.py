@@ -27,9 +27,10 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.linear_attention import require_positive, split_heads
+from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
@@ -65,7 +66,7 @@ class H3Settings:
     def __post_init__(self) -> None:
         require_even(self.states)
         require_steps(self.smallest_step, self.largest_step)
-        require_positive(shift_states=self.shift_states, head_width=self.head_width)
+        require_positive(self, "shift_states", "head_width")
 
 
 class H3(RecurrentLayer):

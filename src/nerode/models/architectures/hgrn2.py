@@ -6,7 +6,6 @@ o_t = silu(W_q x_t) S_t,  y_t = W_o norm(o_t)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm
+from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
@@ -25,11 +24,10 @@ from nerode.models.parts.linear_attention import (
     AttentionInputs,
     LinearAttention,
     draw_xavier,
-    require_positive,
     split_heads,
 )
-from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
+from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +57,7 @@ class Hgrn2Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
+        require_positive(self, "heads", "keys", "values", "outputs")
         if not 0 <= self.lower_bound < 1:
             raise InputError(f"lower_bound is {self.lower_bound}; it has to be at least 0 and below 1")
 
@@ -130,23 +128,15 @@ class Hgrn2Writer(WeightWriter):
         """Sets the weights of a layer."""
         registers = registers_of(block, self.architecture)
         set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
-        set_rows(layer.forget, [self._logits(r) for r in registers])
+        set_rows(layer.forget, [r.switched(self._logit(r.gate), _SATURATED) for r in registers])
         set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
         for i, register in enumerate(registers):
             layer.learned_start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
 
-    def _logits(self, register: Register) -> PlaceForm:
-        moving = self._logit(register.gate)
-        if register.moves is None:
-            return PlaceForm({}, moving)
-        return combine([(register.moves, moving - _SATURATED)], _SATURATED)
-
     def _logit(self, gate: Exact) -> Fraction:
         value = share_of(gate, self.architecture)
-        if value in (0, 1):
-            return Fraction(_SATURATED if value else -_SATURATED)
-        return Fraction(math.log(value / (1 - value)))
+        return Fraction(log_odds(value, 1 - value, _SATURATED))
 
 
 def _undo(gate: Exact) -> Exact:
@@ -161,10 +151,9 @@ class ExactHgrn2(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"bias": True, "learned_start": True}
     sign = -1.0
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         flat, _ = self.decide(-layer.forget(x))
         on = split_heads(flat, layer.heads)[..., None]
         write = on * split_heads(layer.value(x), layer.heads)[..., None, :]

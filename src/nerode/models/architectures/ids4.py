@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind, Surroundings
+from nerode.models.base import LayerKind, Surroundings, require_positive
 from nerode.models.kernels.linear import Linear, linear
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
     ONE,
@@ -56,7 +55,7 @@ class Ids4Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states)
+        require_positive(self, "states")
         if not (self.write or self.learned_start):
             raise InputError(
                 "without write and learned_start the state of IDS4 is always zero; set one of the two"

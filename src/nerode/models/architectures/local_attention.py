@@ -19,9 +19,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings
+from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings, require_positive
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import widened
 
 _HEAD_SIZE = 128
@@ -43,7 +43,7 @@ class LocalAttentionSettings:
     rotary: float = 0.5
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, window=self.window)
+        require_positive(self, "heads", "window")
         if not 0 <= self.rotary <= 1:
             raise InputError(f"the rotated share of the features is {self.rotary}; give 0 to 1")
 

@@ -24,6 +24,7 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_sizes,
 )
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.scan import diagonal_scan
@@ -60,8 +61,7 @@ class LruSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        if self.states is not None and self.states < 1:
-            raise InputError(f"states of LRU is {self.states}; it has to be 1 or more")
+        require_sizes(self, "states", of="LRU")
         if not 0 <= self.inner_radius < self.outer_radius <= 1:
             raise InputError(
                 f"the ring goes from {self.inner_radius} to {self.outer_radius}; "

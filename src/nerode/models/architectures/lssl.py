@@ -13,14 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.base import (
-    DenseTransition,
-    LayerKind,
-    RecurrentLayer,
-    State,
-    Surroundings,
-)
+from nerode.core import Reference
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, Surroundings, require_sizes
 from nerode.models.parts.precision import widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -64,10 +58,7 @@ class LsslSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("states", "channels"):
-            size = getattr(self, name)
-            if size < 1:
-                raise InputError(f"{name} of LSSL is {size}; it has to be 1 or more")
+        require_sizes(self, "states", "channels", of="LSSL")
         require_steps(self.smallest_step, self.largest_step)
 
 

@@ -31,6 +31,7 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_sizes,
 )
 from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
 from nerode.models.kernels.linear import Linear
@@ -74,10 +75,7 @@ class MambaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("channels", "states", "rank"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of Mamba is {size}; it has to be 1 or more")
+        require_sizes(self, "channels", "states", "rank", of="Mamba")
         if self.convolution < 0:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
 
@@ -277,10 +275,9 @@ class ExactMamba(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "rank": 16, "learned_start": True}
     stacked: ClassVar[Mapping[str, Any]] = {"convolution": 3}
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         u, z, after = layer._read(x, state)
         states = layer.settings.states
         r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
@@ -320,10 +317,9 @@ class ThreeValuedMamba(ThreeValuedGates):
         "learned_start": True,
     }
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         resets, z = layer._branches(x)
         assert layer.convolution is not None
         resets, window = layer.convolution(resets, state["window"])

@@ -30,6 +30,7 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_sizes,
 )
 from nerode.models.exact_gates import ExactGates, amount
 from nerode.models.kernels.linear import Linear
@@ -81,10 +82,7 @@ class Mamba2Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("channels", "head_size", "groups", "states"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of Mamba-2 is {size}; it has to be 1 or more")
+        require_sizes(self, "channels", "head_size", "groups", "states", of="Mamba-2")
         if self.convolution < 0:
             raise InputError(f"the convolution of Mamba-2 sees {self.convolution} positions; give 0 for none")
 
@@ -289,10 +287,9 @@ class ExactMamba2(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "head_size": 2, "learned_start": True}
     stacked: ClassVar[Mapping[str, Any]] = {"convolution": 2}
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         z, mixed, r = layer._split(layer.in_proj(x))
         mixed, after = look_back(layer.convolution, mixed, state)
         on, scores = self.decide(r + layer.dt_bias)

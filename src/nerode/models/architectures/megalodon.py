@@ -31,11 +31,12 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import CentredNorm, ScaledNorm
 from nerode.models.parts.attention import attend, attend_step
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiscreteSystem
 from nerode.models.shared_terms import shared
@@ -198,14 +199,7 @@ class MegalodonSettings:
 
     def __post_init__(self) -> None:
         require_positive(
-            states=self.states,
-            heads=self.heads,
-            shared=self.shared,
-            values=self.values,
-            chunk=self.chunk,
-            norm_groups=self.norm_groups,
-            rotation_base=self.rotation_base,
-            expansion=self.expansion,
+            self, "states", "heads", "shared", "values", "chunk", "norm_groups", "rotation_base", "expansion"
         )
 
 

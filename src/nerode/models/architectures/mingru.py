@@ -9,7 +9,6 @@ The gate 1 - z lies in [0,1]; with `signed` it is 1 - 2z, in [-1,1]. The output 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,19 +17,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Exact, Reference, to_float
-from nerode.models.base import (
-    DiagonalTransition,
-    LayerKind,
-    RecurrentLayer,
-    State,
-)
+from nerode.core import Reference, to_float
+from nerode.models.base import DiagonalTransition, LayerKind, RecurrentLayer, State, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
-from nerode.models.registers import registers_of, share_of
-from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, combine
+from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.weight_writer import BlockPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +43,7 @@ class MinGruSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(hidden=self.hidden)
+        require_positive(self, "hidden")
 
 
 class MinGru(RecurrentLayer):
@@ -123,21 +116,13 @@ class MinGruWriter(WeightWriter):
         """Sets the weights of a layer."""
         layer.gate.bias.fill_(_SATURATED)
         for register in registers_of(block, self.architecture):
-            place, moving = register.place, self._score(register.gate)
+            place, kept = register.place, share_of(register.gate, self.architecture)
+            score = register.switched(Fraction(log_odds(1 - kept, kept, _SATURATED)), -_SATURATED)
             layer.gate.bias[place] = 0
-            score = PlaceForm({}, moving)
-            if register.moves is not None:
-                score = combine([(register.moves, moving + _SATURATED)], -_SATURATED)
             layer.gate.weight[place] = score.row(layer.inputs)
             share = 0 if register.gate == 1 else Fraction(1 / (1 - to_float(register.gate)))
             layer.candidate.weight[place] = register.write.scaled(share).row(layer.inputs)
             layer.learned_start[place] = to_float(register.start)
-
-    def _score(self, gate: Exact) -> Fraction:
-        value = share_of(gate, self.architecture)
-        if value in (0, 1):
-            return Fraction(-_SATURATED if value else _SATURATED)
-        return Fraction(math.log((1 - value) / value))
 
 
 class ExactMinGru(ExactGates):
@@ -145,10 +130,9 @@ class ExactMinGru(ExactGates):
 
     layer: MinGru
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns all h_t and the last of them."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         on, _ = self.decide(layer.gate(x))
         candidate = layer._candidate(x)
         write = torch.zeros_like(candidate) if self.signed else on * candidate

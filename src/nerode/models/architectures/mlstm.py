@@ -31,6 +31,7 @@ from nerode.models.base import (
     SequenceLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
 from nerode.models.kernels.linear import Linear
@@ -39,7 +40,6 @@ from nerode.models.parts.linear_attention import (
     BlockLinear,
     HeadNorm,
     require_divisible,
-    require_positive,
     split_heads,
 )
 from nerode.models.parts.matrix_memory import (
@@ -50,7 +50,7 @@ from nerode.models.parts.matrix_memory import (
     mlstm_transition,
 )
 from nerode.models.parts.short_convolution import ShortConvolution, look_back
-from nerode.models.registers import Register, registers_of, share_of
+from nerode.models.registers import Register, log_odds, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
@@ -94,15 +94,16 @@ class MLstmSettings:
 
     def __post_init__(self) -> None:
         require_positive(
-            heads=self.heads,
-            keys=self.keys,
-            values=self.values,
-            gate_cap=self.gate_cap,
-            norm_epsilon=self.norm_epsilon,
-            expansion=self.expansion,
-            window=self.window,
-            projection_block=self.projection_block,
-            num_blocks=self.num_blocks,
+            self,
+            "heads",
+            "keys",
+            "values",
+            "gate_cap",
+            "norm_epsilon",
+            "expansion",
+            "window",
+            "projection_block",
+            "num_blocks",
         )
         if self.epsilon < 0:
             raise InputError(f"epsilon is {self.epsilon}; it has to be 0 or more")
@@ -381,7 +382,7 @@ class MLstmWriter(WeightWriter):
         value = share_of(gate, self.architecture)
         if value == 1:
             raise NotCompilable(self.architecture, [f"a gate that writes is {gate}; here it lies below 1"])
-        return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
+        return Fraction(log_odds(value, 1 - value, _SATURATED))
 
 
 _CONSTANT = 32.0
@@ -410,11 +411,10 @@ class ExactMLstm(ExactGates):
         """Draws the maps to the gates, which the plain block starts at 0."""
         nn.init.normal_(self.layer.input_gate.weight, std=0.1)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
         heads, size, _ = layer.head_shape
-        state = state or layer.initial_state(len(x))
         u, z = layer.up(x).chunk(2, dim=-1)
         c, window = layer.convolution(u, state["window"])
         first = torch.zeros(heads * size, dtype=torch.bool)

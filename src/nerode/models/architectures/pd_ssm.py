@@ -22,13 +22,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference, to_complex
-from nerode.models.base import LayerKind, State, Surroundings
+from nerode.models.base import LayerKind, State, Surroundings, require_positive
 from nerode.models.kernels.choice_scan import choice_scan, choose_rows
 from nerode.models.kernels.linear import Linear, linear
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import DenseLayer
-from nerode.models.registers import Register, distinct_moves, read_registers
+from nerode.models.registers import Register, distinct_moves, log_odds, read_registers
 from nerode.models.weight_writer import (
     BlockPlan,
     GatedPlan,
@@ -63,7 +62,7 @@ class PdSsmSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states, dictionary=self.dictionary, expansion=self.expansion)
+        require_positive(self, "states", "dictionary", "expansion")
 
 
 class PdSsm(DenseLayer):
@@ -258,9 +257,7 @@ def _polar(value: complex) -> tuple[float, float]:
 
 
 def _logit(share: float) -> float:
-    if share <= 0 or share >= 1:
-        return _SATURATED if share >= 1 else -_SATURATED
-    return math.log(share / (1 - share))
+    return log_odds(share, 1 - share, _SATURATED)
 
 
 def _first(mlp: nn.Sequential) -> nn.Linear:

@@ -22,6 +22,7 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
@@ -30,7 +31,6 @@ from nerode.models.parts.linear_attention import (
     HeadNorm,
     HeadNormKind,
     require_divisible,
-    require_positive,
     split_heads,
 )
 
@@ -57,7 +57,7 @@ class RetNetSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
+        require_positive(self, "heads", "keys", "values", "outputs")
 
 
 class RetNet(RecurrentLayer):

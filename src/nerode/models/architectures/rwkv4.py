@@ -26,10 +26,10 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
 
@@ -49,7 +49,7 @@ class Rwkv4Settings:
     depth: Depth = field(default_factory=Depth)
 
     def __post_init__(self) -> None:
-        require_positive(width=self.width, outputs=self.outputs)
+        require_positive(self, "width", "outputs")
 
 
 class Rwkv4(RecurrentLayer):
@@ -148,7 +148,7 @@ class RwkvChannelMixSettings:
     depth: Depth = field(default_factory=Depth)
 
     def __post_init__(self) -> None:
-        require_positive(expansion=self.expansion)
+        require_positive(self, "expansion")
 
 
 class RwkvChannelMix(RecurrentLayer):

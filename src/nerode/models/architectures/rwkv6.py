@@ -23,6 +23,7 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.matrix_scan import decay_scan
@@ -31,7 +32,6 @@ from nerode.models.parts.linear_attention import (
     HeadNorm,
     HeadNormKind,
     require_divisible,
-    require_positive,
     split_heads,
 )
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
@@ -69,13 +69,7 @@ class Rwkv6Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads,
-            width=self.width,
-            outputs=self.outputs,
-            mix_rank=self.mix_rank,
-            decay_rank=self.decay_rank,
-        )
+        require_positive(self, "heads", "width", "outputs", "mix_rank", "decay_rank")
 
 
 class Rwkv6(RecurrentLayer):
@@ -219,10 +213,9 @@ class Rwkv6Writer(WeightWriter):
             first, share = _KEYS * i, share_of(register.gate, self.architecture)
             hold = log_decay(share if register.moves is None else 1)
             layer.decay[first] = hold
-            kept = PlaceForm({}, register.gate)
             if register.moves is not None:
                 layer.decay_up[signals.index(register.moves), first] = log_decay(share) - hold
-                kept = register.moves.scaled(register.gate - 1).plus(PlaceForm({}, 1))
+            kept = register.switched(register.gate, 1)
             set_rows(layer.receptance, [kept, PlaceForm({}, 1), PlaceForm({}, -1)], first=first)
             set_rows(layer.key, ones, first=first)
             set_rows(layer.value, [register.write], first=first)

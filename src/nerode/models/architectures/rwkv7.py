@@ -25,11 +25,12 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
-from nerode.models.parts.linear_attention import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.registers import distinct_moves, registers_of, share_of
+from nerode.models.parts.linear_attention import HeadNorm, require_divisible, split_heads
+from nerode.models.registers import distinct_moves, log_odds, registers_of, share_of
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, set_rows
 
 FASTEST = math.exp(-0.5)
@@ -77,9 +78,7 @@ class Rwkv7Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads, decay_rank=self.decay_rank, rate_rank=self.rate_rank, gate_rank=self.gate_rank
-        )
+        require_positive(self, "heads", "decay_rank", "rate_rank", "gate_rank")
         if not 0 <= self.layer < self.layers:
             raise InputError(
                 f"layer is {self.layer} of {self.layers} layers; it has to be 0 or more and below"
@@ -279,20 +278,13 @@ class Rwkv7Writer(WeightWriter):
         set_rows(layer.rate.down, signals)
         for register in registers:
             i, share = register.place, share_of(register.gate, self.architecture)
-            hold = _rate(share if register.moves is None else 1)
-            layer.rate.up.bias[i] = hold
+            rate = log_odds(1 - share, share, _SURE)
+            layer.rate.up.bias[i] = rate if register.moves is None else -_SURE
             if register.moves is not None:
-                layer.rate.up.weight[i, signals.index(register.moves)] = _rate(share) - hold
+                layer.rate.up.weight[i, signals.index(register.moves)] = rate + _SURE
             set_rows(layer.value, [register.write], first=i)
             layer.learned_start[i, 0, 0] = to_float(register.start)
             layer.output.weight[i, i] = 1
-
-
-def _rate(gate: float) -> float:
-    """The logit of a = 1 - gate."""
-    if gate in (0, 1):
-        return _SURE if gate == 0 else -_SURE
-    return math.log((1 - gate) / gate)
 
 
 KIND = LayerKind(

@@ -15,12 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import (
-    DenseTransition,
-    LayerKind,
-    RecurrentLayer,
-    State,
-)
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, require_sizes
 from nerode.models.kernels.linear import linear
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import dense_states
@@ -62,10 +57,7 @@ class SsmSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("states", "outputs", "window"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of the SSM is {size}; it has to be 1 or more")
+        require_sizes(self, "states", "outputs", "window", of="the SSM")
         if not 0 < self.decay <= 1:
             raise InputError(f"the decay of the SSM is {self.decay}; it has to be above 0 and at most 1")
         if self.window is not None and self.matrix != "nilpotent":

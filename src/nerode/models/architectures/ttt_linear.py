@@ -25,11 +25,12 @@ from nerode.models.base import (
     RecurrentLayer,
     State,
     Surroundings,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import CentredNorm
 from nerode.models.parts.attention import turn_pairs
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.short_convolution import ShortConvolution, first_window
 
 
@@ -59,7 +60,7 @@ class TttSettings:
     output_gate: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, mini_batch=self.mini_batch, base_rate=self.base_rate)
+        require_positive(self, "heads", "mini_batch", "base_rate")
         if self.convolution < 0:
             raise InputError(f"convolution is {self.convolution}; it has to be 0 (none) or more positions")
 

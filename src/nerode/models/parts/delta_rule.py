@@ -20,12 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import (
-    HouseholderTransition,
-    RecurrentLayer,
-    State,
-    Surroundings,
-)
+from nerode.models.base import HouseholderTransition, RecurrentLayer, State, Surroundings, require_sizes
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.kernels.norms import ScaledNorm
@@ -97,10 +92,7 @@ class DeltaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("heads", "key_width", "value_width"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}; it has to be 1 or more")
+        require_sizes(self, "heads", "key_width", "value_width")
         if self.convolution < 0:
             raise InputError(f"convolution is {self.convolution}; it has to be 0 (none) or more positions")
 

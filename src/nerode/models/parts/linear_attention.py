@@ -32,13 +32,6 @@ def require_divisible(what: str, width: int, heads: int) -> int:
     return width // heads
 
 
-def require_positive(**sizes: float | None) -> None:
-    """Raises InputError for a setting that is given and not positive."""
-    for name, size in sizes.items():
-        if size is not None and not size > 0:
-            raise InputError(f"{name} is {size}; it has to be positive")
-
-
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """Returns features (…, width) as (…, heads, width / heads)."""
     return x.reshape(*x.shape[:-1], heads, -1)
