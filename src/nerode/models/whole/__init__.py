@@ -5,20 +5,21 @@ The table `WHOLE` has the architectures whose whole published model can be writt
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from nerode.core import Budget, NotCompilable
 from nerode.languages import Language
 from nerode.models.model import Model
-from nerode.models.whole.griffin import WholeGriffin
-from nerode.models.whole.mamba import WholeMamba, WholeMamba2
+from nerode.models.whole.blocks import WholeGriffin, WholeMamba, WholeMamba2
 from nerode.models.whole.stream import WholeModel
 from nerode.models.zoo import find_member
 
 __all__ = ["has_whole_model", "whole_model"]
 
 
-WHOLE: dict[str, type[WholeModel]] = {
+WHOLE: dict[str, type[WholeModel[Any]]] = {
     kind.architecture: kind for kind in (WholeMamba, WholeMamba2, WholeGriffin)
 }
 
