@@ -138,7 +138,7 @@ class Slstm(RecurrentLayer):
         return self._normalise(h), after
 
     def _mix(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """What i and f read, x itself without a convolution, and the window after it."""
+        """The features that i and f read, x itself without a convolution, and the window after them."""
         mixed, after = look_back(self.convolution, x, state)
         return (x if mixed is x else nn.functional.silu(mixed)), after
 
