@@ -25,6 +25,8 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from nerode.models.kernels.scan import diagonal_scan
+
 State = dict[str, Tensor]
 
 SATURATED = 220.0
@@ -123,6 +125,17 @@ class ExactGates(nn.Module, ABC):
     def keep(self, on: Tensor) -> Tensor:
         """Returns the gates where `on` says whether they write."""
         return 1 - 2 * on if self.signed else 1 - on
+
+    def scan(self, on: Tensor, write: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns all states (batch, time, …) and the last.
+
+        Args:
+            on: whether the gates write, to be broadcast over the axes of the state.
+            write: what is written, 0 where a gate holds; with signs nothing is.
+            start: the state before.
+        """
+        write = torch.zeros_like(write) if self.signed else write
+        return diagonal_scan(self.keep(on).expand_as(write), write, start)
 
     @torch.no_grad()
     def spread(self) -> None:

@@ -274,17 +274,14 @@ class ExactDelta(ExactGates):
         layer = self.layer
         on, _ = self.decide(layer.beta(x))
         value = layer.value(x).view(*x.shape[:2], layer.heads, layer.values)
-        write = torch.zeros_like(value) if self.signed else on[..., None] * value
-        gate = self.keep(on)[..., None].expand_as(write)
-        start = state["S"][:, :, 0]
-        first, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
+        first, last = self.scan(on[..., None], on[..., None] * value, state["S"][:, :, 0])
         query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
         if layer.settings.query_norm == "l2":
             query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
         rest = state["S"][:, None, :, 1:].expand(-1, x.shape[1], -1, -1, -1)
-        S = torch.cat([first.view_as(write)[..., None, :], rest], dim=-2)
+        S = torch.cat([first[..., None, :], rest], dim=-2)
         readings = (layer.scale * query[..., None] * S).sum(-2)
-        after = torch.cat([last.view_as(start)[:, :, None], state["S"][:, :, 1:]], dim=-2)
+        after = torch.cat([last[:, :, None], state["S"][:, :, 1:]], dim=-2)
         return layer._read(x, readings), {"S": after}
 
     def score_rows(self, layer: DeltaRule) -> tuple[Tensor, Tensor]:

@@ -19,7 +19,6 @@ from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, State, Surroundings, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
     HeadNorm,
@@ -75,18 +74,11 @@ class Gla(LinearAttention):
     Implements: [Yang2024Gla]
     """
 
+    settings: GlaSettings
+
     def __init__(self, inputs: int, settings: GlaSettings) -> None:
         keys, values = settings.keys or max(1, inputs // 2), settings.values or inputs
-        outputs = settings.outputs or inputs
-        super().__init__(
-            inputs,
-            outputs,
-            heads=settings.heads,
-            keys=keys,
-            values=values,
-            learned_start=settings.learned_start,
-        )
-        self.settings = settings
+        super().__init__(inputs, settings, keys=keys, values=values)
         self.query = Linear(inputs, keys, bias=settings.bias)
         self.key = Linear(inputs, keys, bias=settings.bias)
         self.value = Linear(inputs, values, bias=settings.bias)
@@ -94,7 +86,7 @@ class Gla(LinearAttention):
         self.gate_up = Linear(settings.gate_rank, keys)
         self.output_gate = Linear(inputs, values) if settings.output_gate else None
         self.norm = HeadNorm(settings.heads, values, settings.norm)
-        self.output = Linear(values, outputs, bias=False)
+        self.output = Linear(values, self.outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
@@ -184,14 +176,9 @@ class ExactGla(ExactGates):
         read = layer.attend(x)
         flat, _ = self.decide(-layer.gate_up(layer.gate_down(x)))
         on = split_heads(flat, layer.heads)[..., None]
-        write = on * read.k[..., None] * read.v[..., None, :]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on).expand_as(write)
-        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        S, last = self.scan(on, on * read.k[..., None] * read.v[..., None, :], state["S"])
         self._letters, self._on = x.detach(), flat.detach() > 0.5
-        reading = (read.q[..., None] * S.view_as(write)).sum(-2)
-        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+        return layer.give(x, (read.q[..., None] * S).sum(-2)), {"S": last}
 
     def score_rows(self, layer: Gla) -> tuple[Tensor, Tensor]:
         """Returns the map to α, whose scores have the other sign."""

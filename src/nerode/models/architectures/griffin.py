@@ -25,13 +25,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import (
-    DiagonalTransition,
-    LayerKind,
-    RecurrentLayer,
-    State,
-    Surroundings,
-)
+from nerode.models.base import DiagonalTransition, LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.scan import diagonal_scan
@@ -276,8 +270,7 @@ class ExactGriffin(ExactGates):
         layer = self.layer
         u, after = look_back(layer.convolution, layer.linear_x(x), state)
         on, _ = self.decide(layer.recurrence_gate(u))
-        write = torch.zeros_like(u) if self.signed else on * torch.sigmoid(layer.input_gate(u)) * u
-        h, after["h"] = diagonal_scan(self.keep(on), write, state["h"])
+        h, after["h"] = self.scan(on, on * torch.sigmoid(layer.input_gate(u)) * u, state["h"])
         return layer._finish(x, h), after
 
     def score_rows(self, layer: Griffin) -> tuple[Tensor, Tensor]:

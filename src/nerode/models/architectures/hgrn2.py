@@ -19,13 +19,7 @@ from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import (
-    AttentionInputs,
-    LinearAttention,
-    draw_xavier,
-    split_heads,
-)
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier, split_heads
 from nerode.models.registers import log_odds, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
@@ -72,23 +66,16 @@ class Hgrn2(LinearAttention):
     Implements: [Qin2024]
     """
 
+    settings: Hgrn2Settings
+
     def __init__(self, inputs: int, settings: Hgrn2Settings) -> None:
         keys, values = settings.keys or inputs, settings.values or inputs
-        outputs = settings.outputs or inputs
-        super().__init__(
-            inputs,
-            outputs,
-            heads=settings.heads,
-            keys=keys,
-            values=values,
-            learned_start=settings.learned_start,
-        )
-        self.settings = settings
+        super().__init__(inputs, settings, keys=keys, values=values)
         self.query = Linear(inputs, keys, bias=settings.bias)
         self.forget = Linear(inputs, keys, bias=settings.bias)
         self.value = Linear(inputs, values, bias=settings.bias)
         self.norm = make_norm(settings.norm, values)
-        self.output = Linear(values, outputs, bias=False)
+        self.output = Linear(values, self.outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
@@ -156,14 +143,10 @@ class ExactHgrn2(ExactGates):
         layer = self.layer
         flat, _ = self.decide(-layer.forget(x))
         on = split_heads(flat, layer.heads)[..., None]
-        write = on * split_heads(layer.value(x), layer.heads)[..., None, :]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on).expand_as(write)
-        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        written = split_heads(layer.value(x), layer.heads)
+        S, last = self.scan(on, on * written[..., None, :], state["S"])
         query = split_heads(nn.functional.silu(layer.query(x)), layer.heads)
-        reading = (query[..., None] * S.view_as(write)).sum(-2)
-        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+        return layer.give(x, (query[..., None] * S).sum(-2)), {"S": last}
 
     def score_rows(self, layer: Hgrn2) -> tuple[Tensor, Tensor]:
         """Returns the map to f, whose scores have the other sign."""

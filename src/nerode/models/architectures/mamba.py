@@ -129,10 +129,7 @@ class Mamba(RecurrentLayer):
         delta, B, C = self._select(u)
         write = delta[:, :, None] * B[:, None, :] * u[:, :, None]
         after["h"] = h = self._gates(delta) * state["h"] + write
-        y = (h * C[:, None, :]).sum(-1)
-        if self.D is not None:
-            y = y + self.D * u
-        return self._finish(y, z), after
+        return self._finish(self._show(h, C, u), z), after
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and h and the window after it."""
@@ -186,6 +183,11 @@ class Mamba(RecurrentLayer):
         """The gates (…, channels, states)."""
         gates = torch.exp(delta[..., None] * -self.A_log.exp())
         return 2 * gates - 1 if self.settings.signed else gates
+
+    def _show(self, h: Tensor, C: Tensor, u: Tensor) -> Tensor:
+        """The readings C h + D u (…, channels)."""
+        y = (h * C[..., None, :]).sum(-1)
+        return y if self.D is None else y + self.D * u
 
     def _finish(self, y: Tensor, z: Tensor | None) -> Tensor:
         output: Tensor = self.out_proj(y if z is None else y * silu(z))
@@ -283,14 +285,8 @@ class ExactMamba(ExactGates):
         r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
         on, scores = self.decide(layer.dt_proj(r))
         write = amount(scores)[..., None] * B[:, :, None] * u[..., None]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on)[..., None].expand_as(write)
-        h, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["h"].flatten(1))
-        y = (h.view_as(write) * C[:, :, None]).sum(-1)
-        if layer.D is not None:
-            y = y + layer.D * u
-        return layer._finish(y, z), after | {"h": last.view_as(state["h"])}
+        h, after["h"] = self.scan(on[..., None], write, state["h"])
+        return layer._finish(layer._show(h, C, u), z), after
 
     def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
@@ -328,12 +324,8 @@ class ThreeValuedMamba(ThreeValuedGates):
         self._inputs = x.detach()
         reset, gate = self.decide_three(resets, layer.dt_proj(r))
         write = (math.log(2) * reset * u)[..., None] * B[:, :, None]
-        gates = gate[..., None].expand_as(write)
-        h, last = diagonal_scan(gates.flatten(2), write.flatten(2), state["h"].flatten(1))
-        y = (h.view_as(write) * C[:, :, None]).sum(-1)
-        if layer.D is not None:
-            y = y + layer.D * u
-        return layer._finish(y, z), {"h": last.view_as(state["h"]), "window": window}
+        h, last = diagonal_scan(gate[..., None].expand_as(write), write, state["h"])
+        return layer._finish(layer._show(h, C, u), z), {"h": last, "window": window}
 
     def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""

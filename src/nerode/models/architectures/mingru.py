@@ -134,9 +134,7 @@ class ExactMinGru(ExactGates):
         """Returns all h_t and the last of them."""
         layer = self.layer
         on, _ = self.decide(layer.gate(x))
-        candidate = layer._candidate(x)
-        write = torch.zeros_like(candidate) if self.signed else on * candidate
-        h, last = diagonal_scan(self.keep(on), write, state["h"])
+        h, last = self.scan(on, on * layer._candidate(x), state["h"])
         return h, {"h": last}
 
     def score_rows(self, layer: MinGru) -> tuple[Tensor, Tensor]:

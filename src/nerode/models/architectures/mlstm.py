@@ -35,13 +35,7 @@ from nerode.models.base import (
 )
 from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import (
-    BlockLinear,
-    HeadNorm,
-    require_divisible,
-    split_heads,
-)
+from nerode.models.parts.linear_attention import BlockLinear, HeadNorm, require_divisible, split_heads
 from nerode.models.parts.matrix_memory import (
     MlstmInputs,
     initial_memory,
@@ -424,12 +418,10 @@ class ExactMLstm(ExactGates):
         k = size**0.5 * first.to(c.dtype).expand_as(c)
         v = layer.value(u)
         on, _ = self.decide(layer.input_gate(torch.cat([q, k, v], dim=-1)))
-        write = on[..., None] * split_heads(v, heads)
-        gate = self.keep(on)[..., None].expand_as(write)
-        memory, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["C"][:, :, 0].flatten(1))
-        shown = memory.view_as(write) / (1 + layer.settings.epsilon)
+        memory, last = self.scan(on[..., None], on[..., None] * split_heads(v, heads), state["C"][:, :, 0])
+        shown = memory / (1 + layer.settings.epsilon)
         C = torch.zeros_like(state["C"])
-        C[:, :, 0] = last.view(len(x), heads, size)
+        C[:, :, 0] = last
         return layer._give(shown, c, z), {**state, "C": C, "window": window}
 
     def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:

@@ -27,12 +27,7 @@ from nerode.models.base import (
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.attention import turn_pairs
-from nerode.models.parts.linear_attention import (
-    HeadNorm,
-    HeadNormKind,
-    require_divisible,
-    split_heads,
-)
+from nerode.models.parts.linear_attention import HeadNorm, HeadNormKind, require_divisible, split_heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference
-from nerode.models.base import (
-    DenseTransition,
-    LayerKind,
-    RecurrentLayer,
-    State,
-    Surroundings,
-)
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     Mixing,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -124,24 +124,21 @@ class LinearAttention(RecurrentLayer):
 
     Args:
         inputs: features that it reads.
-        outputs: features that it gives.
-        heads: number of heads.
+        settings: with heads, outputs and learned_start.
         keys: rows of the states of all heads.
         values: columns of the states of all heads.
-        learned_start: whether the state before the first position is trained; otherwise it is zero.
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, *, heads: int, keys: int, values: int, learned_start: bool
-    ) -> None:
-        super().__init__(inputs, outputs)
-        self.heads = heads
+    def __init__(self, inputs: int, settings: Any, *, keys: int, values: int) -> None:
+        super().__init__(inputs, settings.outputs or inputs)
+        self.settings = settings
+        self.heads = heads = settings.heads
         self.head_shape = (
             heads,
             require_divisible("keys", keys, heads),
             require_divisible("values", values, heads),
         )
-        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned_start else None
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
 
     @abstractmethod
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
