@@ -230,13 +230,7 @@ class SequenceLayer(nn.Module, ABC):
 
     def trace(self, x: Float[Tensor, "batch time inputs"], state: State | None = None) -> Trace:
         """Returns the outputs and all states in between; a growing state is left out."""
-        state = self.initial_state(len(x)) if state is None else state
-        outputs, states = [], []
-        for position in x.unbind(1):
-            output, state = self.step(position, state)
-            outputs.append(output)
-            states.append(state)
-        return Trace(outputs=torch.stack(outputs, dim=1), states={} if self.grows else _stack(states))
+        return trace_steps(self, x, state)
 
     @property
     def state_size(self) -> int | None:
@@ -298,6 +292,17 @@ def require_features(layer: SequenceLayer, x: Tensor) -> None:
         )
 
 
+def require_letters(x: Tensor, letters: int) -> None:
+    """Raises InputError unless `x` holds letters, whole numbers below `letters`."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
+    low, high = (int(v) for v in x.aminmax())
+    if low < 0 or high >= letters:
+        raise InputError(
+            f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
+        )
+
+
 def require_state(state: State, names: Collection[str], batch: int) -> None:
     """Raises InputError unless a state has these parts and is for a batch of this size."""
     if state.keys() != set(names):
@@ -335,8 +340,16 @@ def count_numbers(tensors: Iterable[Tensor]) -> int:
     )
 
 
-def _stack(states: list[State]) -> dict[str, Tensor]:
-    return {name: torch.stack([state[name] for state in states], dim=1) for name in states[0]}
+def trace_steps(layer: Any, x: Tensor, state: State | None = None) -> Trace:
+    """Returns the outputs and all states of anything with `initial_state`, `step` and `grows`, by steps."""
+    state = layer.initial_state(len(x)) if state is None else state
+    outputs, states = [], []
+    for position in x.unbind(1):
+        output, state = layer.step(position, state)
+        outputs.append(output)
+        states.append(state)
+    found = {} if layer.grows else {n: torch.stack([s[n] for s in states], dim=1) for n in states[0]}
+    return Trace(outputs=torch.stack(outputs, dim=1), states=found)
 
 
 class FeedForwardPart(nn.Module):

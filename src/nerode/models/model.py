@@ -22,6 +22,7 @@ from nerode.models.base import (
     Surroundings,
     Trace,
     make_norm,
+    require_letters,
     require_sizes,
     require_state,
 )
@@ -379,13 +380,7 @@ class Model(nn.Module):
                     f"weights: {dtype}"
                 )
             return
-        if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
-            raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
-        low, high = (int(v) for v in x.aminmax())
-        if low < 0 or high >= letters:
-            raise InputError(
-                f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
-            )
+        require_letters(x, letters)
 
     @functools.cached_property
     def _state_names(self) -> frozenset[str]:
@@ -454,6 +449,15 @@ def _head(config: ModelConfig, width: int) -> nn.Module:
                     f"without a head the model gives {width} scores; {config.outputs} outputs were asked for"
                 )
             return nn.Identity()
+
+
+def zero_model(config: ModelConfig) -> Model:
+    """Returns a model in float64 whose weights are all zero, to be written."""
+    model = build_model(config, seed=0).to(torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    return model
 
 
 def build_model(config: ModelConfig, *, seed: int | None = None) -> Model:

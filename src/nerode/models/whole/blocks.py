@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
 
 from nerode.algebra.cascades import Level, Lookup, Source
-from nerode.core import Budget
+from nerode.core import Budget, NotCompilable
 from nerode.languages import Language
 from nerode.models.architectures.griffin import Griffin
 from nerode.models.architectures.mamba import Mamba
@@ -19,7 +22,7 @@ from nerode.models.architectures.mamba2 import Mamba2
 from nerode.models.base import FeedForwardPart, LayerBlock, Surroundings
 from nerode.models.model import Model, ModelConfig
 from nerode.models.whole.stream import ALWAYS, Form, StreamBlock, Wanted, WholeModel, reset_label, terms_of
-from nerode.models.zoo import LayerConfig
+from nerode.models.zoo import LayerConfig, find_member
 
 T = 128.0
 """A 1 after in_proj and SiLU or inside a GeGLU part, and the gates SiLU(z) and GeLU(y)."""
@@ -418,3 +421,34 @@ def _fill_units(part: FeedForwardPart, block: GegluBlock, unit: float) -> None:
             part.gate.weight[number, place] = T * amount
     for (place, number), amount in block.written.items():
         part.down.weight[place, number] = unit * amount / T
+
+
+WHOLE: dict[str, type[WholeModel[Any]]] = {
+    kind.architecture: kind for kind in (WholeMamba, WholeMamba2, WholeGriffin)
+}
+"""The architectures whose whole published model can be written for a star-free language."""
+
+
+def has_whole_model(architecture: str) -> bool:
+    """Whether there is a construction of the whole published model."""
+    return find_member(architecture).name in WHOLE
+
+
+def whole_model(
+    language: Language, architecture: str, *, dtype: torch.dtype = torch.float32, budget: Budget | None = None
+) -> Model:
+    """Returns the whole published model of an architecture that does a language.
+
+    Its scores are 1024 for a letter that may follow (the end last), and -1024 for one that may not, from the
+    beginning mark on: `empty_scores` are those before any letter.
+
+    Raises:
+        UnknownName: if the zoo has no such architecture.
+        NotCompilable: if there is no construction for it, or the language is not star-free.
+        BudgetExceeded: if the cascade of the language takes too long.
+    """
+    name = find_member(architecture).name
+    if name not in WHOLE:
+        known = ", ".join(WHOLE)
+        raise NotCompilable(name, [f"the whole published model is made for {known}; use --surroundings zoo"])
+    return WHOLE[name](language, budget).build(dtype)

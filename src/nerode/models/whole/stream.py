@@ -27,7 +27,7 @@ from nerode.core import DTYPES, Budget, NotCompilable
 from nerode.languages import Dfa, Language, minimise
 from nerode.models.base import Surroundings
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, ModelConfig, build_model
+from nerode.models.model import Model, ModelConfig, zero_model
 from nerode.models.zoo import LayerConfig
 
 LOGIT = 1024.0
@@ -379,13 +379,11 @@ class WholeModel(ABC, Generic[BlockT]):
         assert config.width is not None
         # In float64 only a larger unit absorbs the eps of the norm; in the others it would be too large.
         unit = 2.0**20 if dtype == torch.float64 else 64.0
-        model = build_model(config, seed=0).to(torch.float64)
+        model = zero_model(config)
         size = sum(p.numel() for p in model.parameters())
         if size > MOST_PARAMETERS:
             raise NotCompilable(self.architecture, [f"the whole model would have {size:,} parameters"])
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             assert isinstance(model.embedding, nn.Embedding)
             self._fill_embedding(model.embedding.weight, unit)
             self.fill(model, unit)
