@@ -44,6 +44,11 @@ _ROUNDS = 3
 """Times that what rounding has left of a solution is solved for."""
 
 
+def saturating_scale(least: float) -> float:
+    """Returns the power of two that takes the smallest score to where squashing functions are exact."""
+    return float(2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE))))
+
+
 def straight(hard: Tensor, soft: Tensor) -> Tensor:
     """Returns the value of `hard` with the slope of `soft`."""
     return soft + (hard - soft).detach()
@@ -151,7 +156,7 @@ class ExactGates(nn.Module, ABC):
         """Writes the decided gates into a plain layer with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.abs().min()) if scores.numel() else 1.0
-        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        scale = saturating_scale(least)
         weight, bias = self.score_rows(layer)
         weight.mul_(scale)
         bias.mul_(scale)
@@ -211,8 +216,7 @@ class ThreeValuedGates(ExactGates):
 
     def reset_scale(self) -> float:
         """Returns the factor of the first scores at which SiLU is exact."""
-        least = max(float(self._resets.abs().min()), SMALLEST_SCORE)
-        return float(2.0 ** math.ceil(math.log2(SATURATED / least)))
+        return saturating_scale(float(self._resets.abs().min()))
 
     def solve_gates(self, rows: nn.Linear, inputs: Tensor) -> None:
         """Sets the map to the gates so that they are what they were, as nearly as floats can.
@@ -343,7 +347,7 @@ class ExactCell(ExactGates):
         """Writes the decided units into a plain cell with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.min()) if scores.numel() else 1.0
-        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        scale = saturating_scale(least)
         rows, idle = self.rows(layer), ~self.live
         for part in rows:
             part[self.candidate].mul_(scale)

@@ -23,7 +23,7 @@ from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, State
 from nerode.models.exact_gates import SATURATED, ExactGates, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.delta_rule import AROUND, SHORTEST_KEY, DeltaRule, DeltaSettings
+from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
 from nerode.models.registers import Register, log_odds, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
@@ -275,12 +275,10 @@ class ExactDelta(ExactGates):
         on, _ = self.decide(layer.beta(x))
         value = layer.value(x).view(*x.shape[:2], layer.heads, layer.values)
         first, last = self.scan(on[..., None], on[..., None] * value, state["S"][:, :, 0])
-        query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
-        if layer.settings.query_norm == "l2":
-            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
+        query = layer.scaled(layer.query(x).view(*x.shape[:2], layer.heads, layer.keys))
         rest = state["S"][:, None, :, 1:].expand(-1, x.shape[1], -1, -1, -1)
         S = torch.cat([first[..., None, :], rest], dim=-2)
-        readings = (layer.scale * query[..., None] * S).sum(-2)
+        readings = (query[..., None] * S).sum(-2)
         after = torch.cat([last[:, :, None], state["S"][:, :, 1:]], dim=-2)
         return layer._read(x, readings), {"S": after}
 
@@ -445,10 +443,8 @@ class ExactProduct(ExactGates):
                 key = root[:, time, factor, ..., None]
                 S = S - key * (on[:, time, factor] * (key * S).sum(-2))[..., None, :]
             found.append(S)
-        query = layer.query.bias.view(layer.heads, layer.keys)
-        if layer.settings.query_norm == "l2":
-            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
-        readings = (layer.scale * query[..., None] * torch.stack(found, dim=1)).sum(-2)
+        query = layer.scaled(layer.query.bias.view(layer.heads, layer.keys))
+        readings = (query[..., None] * torch.stack(found, dim=1)).sum(-2)
         return layer._read(x, readings), {"S": S}
 
     def initial_state(self, batch: int) -> State:

@@ -135,9 +135,8 @@ class Lru(RecurrentLayer):
     def _finish(self, h: Complex[Tensor, "... states"], x: Float[Tensor, "... inputs"]) -> Tensor:
         # Re(C h) is a real product of the pairs of h with those of conj(C).
         signs = torch.tensor([1.0, -1.0], dtype=h.real.dtype, device=h.device)
-        y = linear(torch.view_as_real(h).flatten(-2), (widened(self.C) * signs).flatten(1)).to(x.dtype)
-        y = y if self.D is None else y + self.D * x
-        return self.readout(y)  # type: ignore[no-any-return]
+        y = linear(torch.view_as_real(h).flatten(-2), (widened(self.C) * signs).flatten(1))
+        return self.readout.finish(y, x, self.D)
 
 
 _NONE = -1000.0

@@ -30,6 +30,7 @@ from nerode.models.base import (
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
 from nerode.models.parts.linear_attention import HeadNorm, require_divisible, split_heads
+from nerode.models.parts.short_convolution import before
 from nerode.models.registers import distinct_moves, log_odds, registers_of, share_of
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, set_rows
 
@@ -198,14 +199,13 @@ class Rwkv7(RecurrentLayer):
         return DenseTransition(state="S", matrix=torch.diag_embed(signals.w) - taken, columns=True)
 
     def _sequence(self, x: Tensor, state: State) -> tuple[Rwkv7Inputs, Tensor | None]:
-        before = None if self.mix is None else torch.cat([state["before"][:, None], x[:, :-1]], dim=1)
-        return self._signals(x, before)
+        return self._signals(x, None if self.mix is None else before(x, state["before"]))
 
-    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
+    def _signals(self, x: Tensor, last: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
         """The arguments of the scan, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
-        if self.mix is not None and before is not None:
-            mixed = x[..., None, :] + (before - x)[..., None, :] * self.mix
+        if self.mix is not None and last is not None:
+            mixed = x[..., None, :] + (last - x)[..., None, :] * self.mix
             x_r, x_w, x_k, x_v, x_a, x_g = mixed.unbind(-2)
         r, k, v = self.query(x_r), self.key(x_k), self.value(x_v)
         w = torch.ones_like(k) if self.decay is None else torch.exp(-FASTEST * self.decay(x_w).sigmoid())

@@ -106,13 +106,13 @@ class S4(RecurrentLayer):
         h = as_complex(torch.unflatten(state["h"], -1, (-1, 2)))
         h = gate * h - low * _joined(high, h) + write * widened(x)[..., None]
         y = _joined(as_complex(self.C), h)[..., 0]
-        return self._finish(y, x), {"h": torch.view_as_real(h).flatten(-2)}
+        return self.readout.finish(y, x, self.D), {"h": torch.view_as_real(h).flatten(-2)}
 
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
         start = state["h"]
         y, h = dense_system(widened(x), *shared(S4._in_steps, self), start)
-        return self._finish(y[..., 0], x), {"h": h}
+        return self.readout.finish(y[..., 0], x, self.D), {"h": h}
 
     def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns the matrix of each feature, the same at each position."""
@@ -135,11 +135,6 @@ class S4(RecurrentLayer):
         low = low / (1 + _joined(P.conj(), low))
         write = 2 * (inverse * B - low * _joined(high, B))
         return (double + rate) * inverse, 2 * double * low, high, write
-
-    def _finish(self, y: Tensor, x: Tensor) -> Tensor:
-        y = y.to(x.dtype)
-        y = y if self.D is None else y + self.D * x
-        return self.readout(y)  # type: ignore[no-any-return]
 
 
 def _joined(row: Tensor, h: Tensor) -> Tensor:

@@ -204,11 +204,16 @@ class DeltaRule(RecurrentLayer):
         v = v.reshape(*axes, self.factors, self.heads, self.values)
         beta = self.beta(x).sigmoid().reshape(*axes, self.factors, self.heads)
         beta = 2 * beta if self.settings.signed else beta
-        if self.settings.query_norm == "l2":
-            q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)
+        q = self.scaled(q)
         if self.settings.key_norm == "l2":
             k, v, beta = without_lengths(k, v, beta)
-        return DeltaInputs(self.scale * q, k, v, beta, None if self.decay is None else self.decay(x))
+        return DeltaInputs(q, k, v, beta, None if self.decay is None else self.decay(x))
+
+    def scaled(self, q: Tensor) -> Tensor:
+        """Returns queries divided by their length, unless that is switched off, and scaled."""
+        if self.settings.query_norm == "l2":
+            q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)
+        return self.scale * q
 
     def _read(self, x: Tensor, readings: Tensor) -> Tensor:
         y = self.norm(readings).flatten(-2)
