@@ -19,10 +19,10 @@ from torch import Tensor, nn
 
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
-from nerode.languages import Language
+from nerode.languages import Language, Legal
 from nerode.models.base import LayerBlock, Surroundings
 from nerode.models.compiled.attention_decoder import is_decoder, network_to_decoder
-from nerode.models.compiled.decoder import Head, make_head
+from nerode.models.compiled.decoder import Head, legal_table, make_head
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
 from nerode.models.compiled.plan import Plan, embedding_table, plan_stream, relu_surroundings
@@ -392,21 +392,19 @@ def first_error(model: Model, language: Language, *, seed: int = 0) -> int | Non
         language: what it should do.
         seed: of the letters.
     """
-    letters = range(len(language.alphabet))
     for number in range(_WORDS):
         random = np.random.default_rng([seed, number])
         word: list[int] = []
-        expected: list[list[bool]] = []
+        expected: list[Legal] = []
         configuration = language.initial()
         while len(word) < _LENGTH and (choices := sorted(language.legal(configuration).symbols)):
             word.append(int(random.choice(choices)))
             configuration = language.advance(configuration, word[-1])
-            legal = language.legal(configuration)
-            expected.append([*(a in legal.symbols for a in letters), legal.end])
+            expected.append(language.legal(configuration))
         if not word:
             return None
         scores, _ = model(torch.tensor([word]))
-        wrong = ((scores[0] > 0.5) != torch.tensor(expected)).any(-1).nonzero()
+        wrong = ((scores[0] > 0.5) != legal_table(expected, len(language.alphabet))).any(-1).nonzero()
         if len(wrong):
             return int(wrong[0]) + 1
     return None

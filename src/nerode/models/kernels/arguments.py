@@ -31,6 +31,14 @@ class MemberFunction(torch.autograd.Function):
         mapped = tuple(part.reshape(count, len(part) // count, *part.shape[1:]) for part in parts)
         return (mapped, (0,) * len(mapped)) if several else (mapped[0], 0)
 
+    @staticmethod
+    def keep(ctx: Any, saved: Tensor, *tensors: Tensor) -> None:
+        """Keeps what the backward pass needs; `saved` is an output without a gradient."""
+        # Otherwise zeros are made for the gradient of the saved numbers, which nobody uses.
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(saved)
+        ctx.save_for_backward(*tensors)
+
 
 def _flatten(given: Any, dim: int | None, count: int) -> Any:
     if not isinstance(given, Tensor):

@@ -239,11 +239,8 @@ class _Gru(MemberFunction):
         """Keeps what the backward pass needs."""
         x, weight, bias, initial, *read, _ = inputs
         ctx.units = bias.shape[-1]
-        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[1])
         features = (x, read[0]) if read else ()
-        ctx.save_for_backward(weight, initial, *output, *features)
+        MemberFunction.keep(ctx, output[1], weight, initial, *output, *features)
 
     @staticmethod
     @once_differentiable
@@ -287,10 +284,7 @@ class _GruResetFirst(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         _, weight, initial, _ = inputs
-        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(weight, initial, *output)
+        MemberFunction.keep(ctx, output[1], weight, initial, *output)
 
     @staticmethod
     @once_differentiable
@@ -340,10 +334,8 @@ class _Lstm(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         x, weight, initial, initial_cell, *read, _ = inputs
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[2])
         features = (x, read[0]) if read else ()
-        ctx.save_for_backward(weight, initial, initial_cell, *output, *features)
+        MemberFunction.keep(ctx, output[2], weight, initial, initial_cell, *output, *features)
 
     @staticmethod
     @once_differentiable

@@ -159,9 +159,7 @@ class _Nru(MemberFunction):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, head_weight, _, h0, m0, ctx.heads, _ = inputs
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[2])
-        ctx.save_for_backward(weight, head_weight, h0, m0, *output)
+        MemberFunction.keep(ctx, output[2], weight, head_weight, h0, m0, *output)
 
     @staticmethod
     @once_differentiable

@@ -95,9 +95,7 @@ class _Slstm(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, h0, c0, n0, *_ = inputs
         h, c, n, _, saved = output
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(saved)
-        ctx.save_for_backward(weight, h0, c0, n0, h, c, n, saved)
+        MemberFunction.keep(ctx, saved, weight, h0, c0, n0, h, c, n, saved)
 
     @staticmethod
     @once_differentiable

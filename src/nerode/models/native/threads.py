@@ -27,15 +27,13 @@ def num_threads() -> int:
 @contextmanager
 def fixed_bits(threads: int) -> Iterator[None]:
     """Has torch's operations run on one thread for a while, and the kernels on so many."""
-    outside: int | None = getattr(_region, "threads", None)
     before = torch.get_num_threads()
-    _region.threads = threads
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-        _region.threads = outside
+    with share_threads(threads):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 @contextmanager
