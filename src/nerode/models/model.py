@@ -27,7 +27,7 @@ from nerode.models.base import (
     require_state,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.native.threads import fixed_bits, num_threads
+from nerode.models.native.calls import fixed_bits, num_threads
 from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim
 
