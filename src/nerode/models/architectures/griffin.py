@@ -161,17 +161,15 @@ class Griffin(RecurrentLayer):
         u, after = look_back(self.convolution, self.linear_x(x), state)
         return *self._recurrence(u, state, after), after
 
-    def _recurrence(
-        self, u: Tensor, state: State | None = None, after: State | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The gates and what is written at each position; without a state none of them is the first."""
+    def _recurrence(self, u: Tensor, state: State, after: State) -> tuple[Tensor, Tensor]:
+        """The gates and what is written at each position; `after` is told that there was one."""
         log_gate = -_SHARPNESS * torch.sigmoid(self.recurrence_gate(u)) * softplus(self.decay)
         gate = log_gate.exp()
         if self.settings.signed:
             gate = 2 * gate - 1
         # From the rounded gate: where it holds exactly, nothing is written.
         scale: Tensor = apply(_BoundedSquareRoot, 1 - gate * gate)
-        if self.settings.open_start and state is not None and after is not None:
+        if self.settings.open_start:
             places = state["seen"][:, None] + torch.arange(u.shape[1], device=u.device)
             scale = torch.where((places == 0)[..., None], 1.0, scale)
             after["seen"] = torch.ones_like(state["seen"])
