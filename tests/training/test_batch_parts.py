@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.models.native.threads import fixed_bits, num_threads, share_threads
+from nerode.models.native.calls import fixed_bits, num_threads, share_threads
 from nerode.models.zoo import all_members
 from nerode.records import TrainSpec
 from nerode.training import batch_parts

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.kernels.arguments import dtype_name
     from nerode.models.model import Model, ModelConfig, build_model, part_of
-    from nerode.models.native.threads import fixed_bits, num_threads, share_threads
+    from nerode.models.native.calls import fixed_bits, num_threads, share_threads
     from nerode.models.own_models import (
         MOST_STATES,
         Layered,

@@ -179,6 +179,9 @@ class SequenceLayer(nn.Module, ABC):
     slow_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that are not decayed and are trained at a small rate of their own, likewise."""
 
+    start: Tensor | None
+    """The state before the first position in layers that can learn it; None where it is zero."""
+
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.inputs = inputs
@@ -227,23 +230,57 @@ class SequenceLayer(nn.Module, ABC):
 
     def trace(self, x: Float[Tensor, "batch time inputs"], state: State | None = None) -> Trace:
         """Returns the outputs and all states in between; a growing state is left out."""
-        state = self.initial_state(len(x)) if state is None else state
-        outputs, states = [], []
-        for position in x.unbind(1):
-            output, state = self.step(position, state)
-            outputs.append(output)
-            states.append(state)
-        return Trace(outputs=torch.stack(outputs, dim=1), states={} if self.grows else _stack(states))
+        return trace_steps(self, x, state)
 
     @property
     def state_size(self) -> int | None:
         """Numbers in the state of one sequence; None if it grows. A complex number counts as two."""
         return None if self.grows else count_numbers(self.initial_state(1).values())
 
+    @property
+    def learned_start(self) -> Tensor:
+        """The start of a layer that learns it."""
+        assert self.start is not None
+        return self.start
+
+    def started(self, batch: int, *shape: int) -> Tensor:
+        """Returns the start for each sequence: the learned one, or zeros."""
+        return self.zeros(batch, *shape) if self.start is None else self.start.expand(batch, *shape)
+
     def zeros(self, *shape: int, dtype: torch.dtype | None = None) -> Tensor:
         """Returns zeros on the device and in the type of the parameters."""
         anchor = next(self.parameters())
         return torch.zeros(*shape, dtype=dtype or anchor.dtype, device=anchor.device)
+
+
+class RecurrentLayer(SequenceLayer):
+    """A layer that reads a sequence from a state that is always given: at first, the initial state."""
+
+    @abstractmethod
+    def run(
+        self, x: Float[Tensor, "batch time inputs"], state: State
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the outputs of a sequence and the state after it."""
+
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> Transition | None:
+        """Returns the linear map that each position applies; None for a state that moves nonlinearly."""
+        return None
+
+    def forward(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> tuple[Float[Tensor, "batch time outputs"], State]:
+        """Returns the outputs of a sequence of length 1 or more, and the state after it."""
+        return self.run(x, self._before(x, state))
+
+    def transition(
+        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    ) -> Transition | None:
+        """Returns the linear map that each position applies to the state before it."""
+        return self.transition_from(x, self._before(x, state))
+
+    def _before(self, x: Tensor, state: State | None) -> State:
+        require_features(self, x)
+        return self.initial_state(len(x)) if state is None else state
 
 
 def require_features(layer: SequenceLayer, x: Tensor) -> None:
@@ -252,6 +289,17 @@ def require_features(layer: SequenceLayer, x: Tensor) -> None:
         raise InputError(
             f"{type(layer).__name__} was given features of shape {tuple(x.shape)}; "
             f"it reads (batch, time, {layer.inputs}), each axis 1 or more"
+        )
+
+
+def require_letters(x: Tensor, letters: int) -> None:
+    """Raises InputError unless `x` holds letters, whole numbers below `letters`."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
+    low, high = (int(v) for v in x.aminmax())
+    if low < 0 or high >= letters:
+        raise InputError(
+            f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
         )
 
 
@@ -268,6 +316,23 @@ def require_state(state: State, names: Collection[str], batch: int) -> None:
             )
 
 
+def require_positive(settings: object, *names: str) -> None:
+    """Raises InputError for a setting that is given and not positive."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise InputError(f"{name} is {value}; it has to be positive")
+
+
+def require_sizes(settings: object, *names: str, of: str = "") -> None:
+    """Raises InputError for a size that is given and below 1; `of` says in errors whose it is."""
+    for name in names:
+        size = getattr(settings, name)
+        if size is not None and size < 1:
+            whose = f" of {of}" if of else ""
+            raise InputError(f"{name}{whose} is {size}; it has to be 1 or more")
+
+
 def count_numbers(tensors: Iterable[Tensor]) -> int:
     """Returns how many real numbers the tensors hold; whole numbers (positions, counters) do not count."""
     return sum(
@@ -275,8 +340,16 @@ def count_numbers(tensors: Iterable[Tensor]) -> int:
     )
 
 
-def _stack(states: list[State]) -> dict[str, Tensor]:
-    return {name: torch.stack([state[name] for state in states], dim=1) for name in states[0]}
+def trace_steps(layer: Any, x: Tensor, state: State | None = None) -> Trace:
+    """Returns the outputs and all states of anything with `initial_state`, `step` and `grows`, by steps."""
+    state = layer.initial_state(len(x)) if state is None else state
+    outputs, states = [], []
+    for position in x.unbind(1):
+        output, state = layer.step(position, state)
+        outputs.append(output)
+        states.append(state)
+    found = {} if layer.grows else {n: torch.stack([s[n] for s in states], dim=1) for n in states[0]}
+    return Trace(outputs=torch.stack(outputs, dim=1), states=found)
 
 
 class FeedForwardPart(nn.Module):

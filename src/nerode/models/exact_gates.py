@@ -25,6 +25,8 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from nerode.models.kernels.scan import diagonal_scan
+
 State = dict[str, Tensor]
 
 SATURATED = 220.0
@@ -40,6 +42,11 @@ _SHARPNESS = 2.0
 
 _ROUNDS = 3
 """Times that what rounding has left of a solution is solved for."""
+
+
+def saturating_scale(least: float) -> float:
+    """Returns the power of two that takes the smallest score to where squashing functions are exact."""
+    return float(2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE))))
 
 
 def straight(hard: Tensor, soft: Tensor) -> Tensor:
@@ -81,7 +88,7 @@ class ExactGates(nn.Module, ABC):
     sign: ClassVar[float] = 1.0
     """1 where the map of `score_rows` gives the scores, -1 where it gives them with the other sign."""
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+    def __init__(self, layer: Any, *, signed: bool) -> None:
         super().__init__()
         self.layer = layer
         self.signed = signed
@@ -91,20 +98,24 @@ class ExactGates(nn.Module, ABC):
         self.scores = torch.zeros(0)
 
     @abstractmethod
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence by exact gates; the state is that before it."""
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence by exact gates, and the state after it."""
 
     @abstractmethod
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Any) -> tuple[Tensor, Tensor]:
         """Returns the weights (gates, inputs) and the biases of the scores, as views of the parameters."""
 
     @abstractmethod
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Takes the scale of the scores out of what else they set in a plain layer."""
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence by exact gates; the state is that before it."""
+        return self.run(x, self.initial_state(len(x)) if state is None else state)
 
     def initial_state(self, batch: int) -> State:
         """Returns the state of the layer."""
-        state: State = self.layer.initial_state(batch)  # type: ignore[operator]
+        state: State = self.layer.initial_state(batch)
         return state
 
     def begin(self) -> None:
@@ -123,6 +134,17 @@ class ExactGates(nn.Module, ABC):
         """Returns the gates where `on` says whether they write."""
         return 1 - 2 * on if self.signed else 1 - on
 
+    def scan(self, on: Tensor, write: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns all states (batch, time, …) and the last.
+
+        Args:
+            on: whether the gates write, to be broadcast over the axes of the state.
+            write: what is written, 0 where a gate holds; with signs nothing is.
+            start: the state before.
+        """
+        write = torch.zeros_like(write) if self.signed else write
+        return diagonal_scan(self.keep(on).expand_as(write), write, start)
+
     @torch.no_grad()
     def spread(self) -> None:
         """Rescales the scores of the last sequences to mean 0 and one deviation, so that about half write."""
@@ -133,11 +155,11 @@ class ExactGates(nn.Module, ABC):
         weight.mul_(factor[:, None])
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Any) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.abs().min()) if scores.numel() else 1.0
-        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        scale = saturating_scale(least)
         weight, bias = self.score_rows(layer)
         weight.mul_(scale)
         bias.mul_(scale)
@@ -197,8 +219,7 @@ class ThreeValuedGates(ExactGates):
 
     def reset_scale(self) -> float:
         """Returns the factor of the first scores at which SiLU is exact."""
-        least = max(float(self._resets.abs().min()), SMALLEST_SCORE)
-        return float(2.0 ** math.ceil(math.log2(SATURATED / least)))
+        return saturating_scale(float(self._resets.abs().min()))
 
     def solve_gates(self, rows: nn.Linear, inputs: Tensor) -> None:
         """Sets the map to the gates so that they are what they were, as nearly as floats can.
@@ -222,7 +243,7 @@ class ThreeValuedGates(ExactGates):
             rows.bias.copy_(solution[-1])
             got = rows(seen).double()
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Does nothing: scales are taken out where the gates are folded."""
 
 
@@ -262,18 +283,18 @@ class ExactCell(ExactGates):
     stabilised: ClassVar[bool] = False
 
     @abstractmethod
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Any) -> StackedRows:
         """Returns the weights of a plain cell."""
 
     @abstractmethod
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Any) -> Tensor:
         """Returns the learned start of the memory, one number per unit, as a view."""
 
     def visible(self, memory: Tensor) -> Tensor:
         """Returns what a cell with this memory shows."""
         return memory
 
-    def fold_start(self, layer: nn.Module) -> None:
+    def fold_start(self, layer: Any) -> None:
         """Lets the plain cell start with what the memory shows."""
 
     def initial_state(self, batch: int) -> State:
@@ -281,19 +302,18 @@ class ExactCell(ExactGates):
         memory = self.memory(self.layer)
         return {"memory": torch.where(self.live, memory, torch.ones_like(memory)).expand(batch, -1)}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Any) -> tuple[Tensor, Tensor]:
         """Returns the map to the candidates."""
         rows = self.rows(layer)
         return rows.read[self.candidate], rows.bias[self.candidate]
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence; the state is the memory before it."""
         rows = self.rows(self.layer)
         used = [self.candidate] if self.keeps is None else [self.candidate, self.keeps]
         read, recurrent, bias = (part[used].flatten(0, 1) for part in rows)
         inputs = nn.functional.linear(x, read, bias)
-        memory = (self.initial_state(len(x)) if state is None else state)["memory"]
-        live = self.live
+        memory, live = state["memory"], self.live
         shown, outputs, found = self.visible(memory), [], []
         for at in inputs.unbind(1):
             scores = torch.addmm(at, shown, recurrent.T)
@@ -326,11 +346,11 @@ class ExactCell(ExactGates):
             rows.recurrent[number].mul_(factor[:, None])
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Any) -> None:
         """Writes the decided units into a plain cell with the same weights."""
         scores = self.scores.flatten(0, -2)[:, self.live]
         least = float(scores.min()) if scores.numel() else 1.0
-        scale = 2.0 ** math.ceil(math.log2(SATURATED / max(least, SMALLEST_SCORE)))
+        scale = saturating_scale(least)
         rows, idle = self.rows(layer), ~self.live
         for part in rows:
             part[self.candidate].mul_(scale)
@@ -349,7 +369,7 @@ class ExactCell(ExactGates):
         self.memory(layer)[idle] = 1.0
         self.fold_start(layer)
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Any, scale: float) -> None:
         """Does nothing: cells fold their rows themselves."""
 
     @staticmethod

@@ -22,10 +22,12 @@ from nerode.models.base import (
     Surroundings,
     Trace,
     make_norm,
+    require_letters,
+    require_sizes,
     require_state,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.native.threads import fixed_bits, num_threads
+from nerode.models.native.calls import fixed_bits, num_threads
 from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim
 
@@ -79,10 +81,7 @@ class ModelConfig:
             )
         if self.beginning and (self.letters is None or self.width is None):
             raise InputError("a beginning mark needs letters with an embedding; give letters and width")
-        for name in ("outputs", "letters", "features", "width", "period"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}; it has to be 1 or more")
+        require_sizes(self, "outputs", "letters", "features", "width", "period")
         if not 0 < self.norm_epsilon < 1:
             raise InputError(f"norm_epsilon is {self.norm_epsilon}; it lies between 0 and 1")
         if self.head == "relu" and self.head_width < 1:
@@ -381,13 +380,7 @@ class Model(nn.Module):
                     f"weights: {dtype}"
                 )
             return
-        if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
-            raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
-        low, high = (int(v) for v in x.aminmax())
-        if low < 0 or high >= letters:
-            raise InputError(
-                f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
-            )
+        require_letters(x, letters)
 
     @functools.cached_property
     def _state_names(self) -> frozenset[str]:
@@ -456,6 +449,15 @@ def _head(config: ModelConfig, width: int) -> nn.Module:
                     f"without a head the model gives {width} scores; {config.outputs} outputs were asked for"
                 )
             return nn.Identity()
+
+
+def zero_model(config: ModelConfig) -> Model:
+    """Returns a model in float64 whose weights are all zero, to be written."""
+    model = build_model(config, seed=0).to(torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    return model
 
 
 def build_model(config: ModelConfig, *, seed: int | None = None) -> Model:

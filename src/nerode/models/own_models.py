@@ -23,6 +23,7 @@ from nerode.models.base import (
     State,
     Trace,
     Transition,
+    trace_steps,
 )
 from nerode.models.model import Model
 
@@ -84,14 +85,7 @@ class OwnLayer:
         if callable(give):
             own = give(x, state)
             return Trace(outputs=own.outputs, states=dict(own.states))
-        state = self.initial_state(len(x)) if state is None else state
-        outputs, states = [], []
-        for position in x.unbind(1):
-            output, state = self.step(position, state)
-            outputs.append(output)
-            states.append(state)
-        joined = {name: torch.stack([s[name] for s in states], dim=1) for name in states[0]}
-        return Trace(outputs=torch.stack(outputs, dim=1), states={} if self.grows else joined)
+        return trace_steps(self, x, state)
 
     def squashed_recurrence(self) -> None:
         """Returns nothing: the weights of an own cell are not known by name."""

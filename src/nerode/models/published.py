@@ -19,6 +19,9 @@ from nerode.models.base import Surroundings
 from nerode.models.model import ModelConfig, PublishedModel
 from nerode.models.zoo import LayerConfig, find_member
 
+NORMED = Surroundings(norm="layer", residual=True)
+NORMED_AFTER = Surroundings(norm="layer", position="post", residual=True)
+
 _LANGUAGES = (
     PublishedModel(
         name="vaswani-base",
@@ -38,7 +41,7 @@ _LANGUAGES = (
         note="27 languages and flip-flops: widths 16, 64, 128 (256 for counters), one to three layers",
         layers=(LayerConfig(name="mamba", settings={"states": 16, "convolution": 4}),),
         width=64,
-        surroundings=Surroundings(norm="layer", residual=True),
+        surroundings=NORMED,
         final_norm="layer",
     ),
     PublishedModel(
@@ -47,7 +50,7 @@ _LANGUAGES = (
         note="Dyck(8,10): widths 20, 30, 50, 100, one or two layers",
         layers=(LayerConfig(name="mamba", settings={"states": 16, "convolution": 4}),) * 2,
         width=20,
-        surroundings=Surroundings(norm="layer", residual=True),
+        surroundings=NORMED,
         final_norm="layer",
     ),
     *(
@@ -105,9 +108,6 @@ _LANGUAGES = (
 )
 
 
-_AFTER = Surroundings(norm="layer", position="post", residual=True)
-
-
 def _row(
     name: str,
     source: str,
@@ -117,10 +117,18 @@ def _row(
     note: str,
     width: int | None,
     depth: int = 1,
+    labels: int | None = None,
     **rest: Any,
 ) -> PublishedModel:
-    layers = (LayerConfig(name=layer, settings=settings),) * depth
-    return PublishedModel(name=name, source=Reference(source), note=note, layers=layers, width=width, **rest)
+    """A model whose layers are all alike; `labels` are its letters and its outputs, where they are one."""
+    return PublishedModel(
+        name=name,
+        source=Reference(source),
+        note=note,
+        layers=(LayerConfig(name=layer, settings=settings),) * depth,
+        width=width,
+        **({"letters": labels, "outputs": labels} | rest),
+    )
 
 
 _WORDS = "products in Z60, A4 x Z5 and A5, one to four layers; sizes and norms from the authors' program"
@@ -135,8 +143,7 @@ _GROUPS = (
             {"hidden": 2048, "recurrent_bias": True},
             note=_WORDS,
             width=512,
-            letters=60,
-            outputs=60,
+            labels=60,
         )
         for name, layer in (("rnn", "elman-tanh"), ("lstm", "lstm"), ("gru", "gru"))
     ),
@@ -149,8 +156,7 @@ _GROUPS = (
         width=512,
         surroundings=Surroundings(norm="layer", position="post", residual=True, feed_forward="gelu"),
         positions="sine",
-        letters=60,
-        outputs=60,
+        labels=60,
     ),
     _row(
         "merrill-mamba",
@@ -159,10 +165,9 @@ _GROUPS = (
         {},
         note=_WORDS,
         width=698,
-        surroundings=Surroundings(norm="layer", residual=True),
+        surroundings=NORMED,
         final_norm="layer",
-        letters=60,
-        outputs=60,
+        labels=60,
     ),
     _row(
         "merrill-s4",
@@ -171,9 +176,8 @@ _GROUPS = (
         {},
         note=_WORDS + ", where S4 is S4D",
         width=1174,
-        surroundings=_AFTER,
-        letters=60,
-        outputs=60,
+        surroundings=NORMED_AFTER,
+        labels=60,
     ),
     _row(
         "merrill-ids4",
@@ -182,9 +186,8 @@ _GROUPS = (
         {"states": 110, "activation": "gelu", "draw": "published"},
         note=_WORDS + "; the layer as the paper defines it, not as the program has it",
         width=255,
-        surroundings=_AFTER,
-        letters=60,
-        outputs=60,
+        surroundings=NORMED_AFTER,
+        labels=60,
     ),
     *(
         _row(
@@ -198,8 +201,7 @@ _GROUPS = (
             width=128,
             depth=depth,
             final_norm="layer" if layer in ("transformer", "mlstm", "slstm-block") else "rms",
-            letters=letters,
-            outputs=letters,
+            labels=letters,
         )
         for task, depth, letters in (("parity", 2, 3), ("arithmetic", 3, 10))
         for layer, settings in (
@@ -221,8 +223,7 @@ _GROUPS = (
             note="products in S5, train length 32, one or five layers",
             width=128,
             final_norm="rms",
-            letters=120,
-            outputs=120,
+            labels=120,
         )
         for layer in ("deltanet", "deltanet-signed")
     ),
@@ -236,8 +237,7 @@ _GROUPS = (
             "solve it; the width, heads times their size, is inferred",
             width=256,
             final_norm="rms",
-            letters=order,
-            outputs=order,
+            labels=order,
         )
         for group, order, factors in (("s3", 6, 2), ("s4", 24, 2), ("a5", 60, 2), ("s5", 120, 4))
     ),
@@ -258,8 +258,7 @@ _GROUPS = (
         note="products in A5 on one core: one-hot letters in, scores out of the one layer",
         width=None,
         scores=True,
-        letters=60,
-        outputs=60,
+        labels=60,
     ),
     _row(
         "cpu-groups-deltaproduct",
@@ -269,16 +268,13 @@ _GROUPS = (
         note="products in S3 on one core: states of 8 x 8; width inferred",
         width=32,
         final_norm="rms",
-        letters=6,
-        outputs=6,
+        labels=6,
     ),
 )
 
 FORMAL_LANGUAGE_MODELS = (*_LANGUAGES, *_GROUPS)
 
 
-NORMED = Surroundings(norm="layer", residual=True)
-NORMED_AFTER = Surroundings(norm="layer", position="post", residual=True)
 MEMBERS = {
     "rnn": "elman-tanh",
     "lstm": "lstm",

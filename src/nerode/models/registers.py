@@ -12,13 +12,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from nerode.core import Exact, NotCompilable, to_complex, to_float
 from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import DiagonalSsm
-from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm, WeightWriter
+from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm, WeightWriter, combine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,12 @@ class Register:
     def counts(self) -> bool:
         """Whether it adds up what is written, for ever."""
         return self.moves is None and self.signs is None and self.gate == 1 and self.write != PlaceForm()
+
+    def switched(self, moving: Exact, holding: Exact) -> PlaceForm:
+        """Returns the form that is one number where the register moves, and another where it holds."""
+        if self.moves is None:
+            return PlaceForm({}, moving)
+        return combine([(self.moves, moving - holding)], holding)
 
 
 def registers_of(
@@ -179,6 +186,13 @@ def share_of(gate: Exact, architecture: str, *, signed: bool = False) -> float:
     return share
 
 
+def log_odds(share: float, rest: float, saturated: float) -> float:
+    """Returns the logit of a share and what is left of 1; where one of them is 0, plus or minus a number."""
+    if share <= 0 or rest <= 0:
+        return -saturated if share <= 0 else saturated
+    return math.log(share / rest)
+
+
 def distinct_moves(registers: Sequence[Register]) -> list[PlaceForm]:
     """Returns the different signals that say when registers move."""
     found: list[PlaceForm] = []
@@ -236,7 +250,7 @@ class ChannelWriter(WeightWriter):
 
     sources = True
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Any, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         if block.layer is None:
             return
@@ -253,7 +267,7 @@ class ChannelWriter(WeightWriter):
                 self.set_channel(layer, channel)
 
     @abstractmethod
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: Any, channel: Channel) -> None:
         """Sets one channel."""
 
 

@@ -245,7 +245,7 @@ class WeightWriter(ABC):
         """Returns the settings of the layer of a block on a stream of so many places."""
 
     @abstractmethod
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Any, block: BlockPlan) -> None:
         """Sets the weights of the layer of a block; all are zero before."""
 
     def layer_of(self, block: BlockPlan) -> LayerPlan:
@@ -270,7 +270,7 @@ class WeightWriter(ABC):
         """Returns the settings of a layer that computes the scores itself."""
         raise NotImplementedError
 
-    def fill_readout(self, layer: nn.Module, block: BlockPlan, scores: Tensor) -> None:
+    def fill_readout(self, layer: Any, block: BlockPlan, scores: Tensor) -> None:
         """Sets the weights of a layer that computes the scores (outputs, units) of its units itself."""
         raise NotImplementedError
 

@@ -56,7 +56,7 @@ def test_the_recurrence_by_hand() -> None:
 def test_a_signed_gate_keeps_the_sum_of_squares() -> None:
     plain, signed = layer(6), layer(6, signed=True)
     u = features(4, 8)
-    (a, _), (gate, write) = plain._recurrence(u), signed._recurrence(u)
+    (a, _), (gate, write) = plain._recurrence(u, {}, {}), signed._recurrence(u, {}, {})
     torch.testing.assert_close(gate, 2 * a - 1)
     scale = write / (torch.sigmoid(signed.input_gate(u)) * u)
     torch.testing.assert_close(gate**2 + scale**2, torch.ones_like(gate))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from nerode.core import InputError
+from nerode.models.base import require_positive
 from nerode.models.parts.linear_attention import (
     BlockLinear,
     HeadNorm,
     require_divisible,
-    require_positive,
     split_heads,
 )
 
@@ -56,4 +58,4 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="blocks of 4"):
         BlockLinear(6, 4)
     with pytest.raises(InputError, match="size is -1"):
-        require_positive(other=None, size=-1)
+        require_positive(SimpleNamespace(other=None, size=-1), "other", "size")

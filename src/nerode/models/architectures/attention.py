@@ -23,10 +23,17 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import (
+    LayerKind,
+    RecurrentLayer,
+    State,
+    Surroundings,
+    require_features,
+    require_positive,
+)
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.attention import alibi_slopes, rotate
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import widened
 
 QUERIES_AT_ONCE = 512
@@ -55,7 +62,7 @@ class AttentionSettings:
     bias: bool = True
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, size=self.size, base=self.base)
+        require_positive(self, "heads", "size", "base")
         if self.positions == "rope" and self.size is not None and self.size % 2:
             raise InputError(_odd(self.size))
         if self.slopes is None:
@@ -74,7 +81,7 @@ def _odd(size: int) -> str:
     )
 
 
-class Attention(SequenceLayer):
+class Attention(RecurrentLayer):
     """Causal attention, without the norms, the residual path and the feed-forward part around it.
 
     Weights are drawn as torch's own attention draws them: W_q, W_k, W_v as one matrix by Glorot's uniform
@@ -117,12 +124,9 @@ class Attention(SequenceLayer):
         output: Tensor = self.write(y.flatten(-2).to(x.dtype))
         return output, after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the cache after it."""
-        require_features(self, x)
-        q, after = self._extend(x, self.initial_state(len(x)) if state is None else state)
+        q, after = self._extend(x, state)
         read = (q, after["keys"], after["values"])
         q, keys, values = (widened(tensor).transpose(1, 2) for tensor in read)
         before = keys.shape[2] - x.shape[1]

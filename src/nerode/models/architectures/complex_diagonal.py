@@ -25,14 +25,13 @@ from nerode.core import NotCompilable, Reference, to_complex, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.registers import read_registers
 from nerode.models.weight_writer import BlockPlan, GatedPlan, PlaceForm, WeightWriter, at, combine, set_rows
@@ -58,10 +57,10 @@ class ComplexDiagonalSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states)
+        require_positive(self, "states")
 
 
-class ComplexDiagonal(SequenceLayer):
+class ComplexDiagonal(RecurrentLayer):
     """A complex diagonal layer, the plain form of the class that the theorems are about.
 
     AUSSM is a published architecture with such a transition, of radius 1. The beginning is ours: radii
@@ -99,20 +98,14 @@ class ComplexDiagonal(SequenceLayer):
         h = self._gates(x) * state["h"] + self._write(x)
         return self._finish(h, x), {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         h, last = diagonal_scan(self._gates(x), self._write(x), start)
         return self._finish(h, x), {"h": last}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, states)."""
-        require_features(self, x)
         return DiagonalTransition(state="h", gate=self._gates(x))
 
     def _gates(self, x: Tensor) -> Complex[Tensor, "... states"]:
@@ -146,20 +139,18 @@ class ComplexDiagonalWriter(WeightWriter):
         states = 1 if block.layer is None else block.layer.width
         return {"states": states, "radius": "clamp", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: ComplexDiagonal, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, ComplexDiagonal)
         if block.layer is None:
             return
         assert layer.C is not None
-        assert layer.start is not None
         if block.layer.complex_state:
             self._fill_rotations(layer, block)
         else:
             self._fill_registers(layer, block)
         for i, value in enumerate(block.layer.start):
             number = to_complex(value)
-            layer.start[i, 0], layer.start[i, 1] = number.real, number.imag
+            layer.learned_start[i, 0], layer.learned_start[i, 1] = number.real, number.imag
         width = block.layer.width
         for i, place in enumerate(block.states):
             # Re(h) = Re(1 · h) and Im(h) = Re(-i · h).
@@ -170,10 +161,9 @@ class ComplexDiagonalWriter(WeightWriter):
         registers = read_registers(block, self.architecture)
         for i, register in enumerate(registers):
             gate = Fraction(to_float(register.gate))
-            moves = PlaceForm({}, 1) if register.moves is None else register.moves
-            set_rows(layer.radius, [combine([(moves, abs(gate) - 1)], 1)], first=i)
+            set_rows(layer.radius, [register.switched(abs(gate), 1)], first=i)
             if gate < 0:
-                set_rows(layer.angle, [moves.scaled(Fraction(cmath.pi))], first=i)
+                set_rows(layer.angle, [register.switched(Fraction(cmath.pi), 0)], first=i)
             set_rows(layer.write, [register.write], first=2 * i)
 
     def _fill_rotations(self, layer: ComplexDiagonal, block: BlockPlan) -> None:

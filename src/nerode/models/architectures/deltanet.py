@@ -9,7 +9,6 @@ The transition of a token of DeltaProduct is a product of reflections.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,8 +23,8 @@ from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, State
 from nerode.models.exact_gates import SATURATED, ExactGates, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.delta_rule import AROUND, SHORTEST_KEY, DeltaRule, DeltaSettings
-from nerode.models.registers import Register, registers_of, set_taps
+from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
+from nerode.models.registers import Register, log_odds, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
@@ -141,9 +140,8 @@ class DeltaWriter(WeightWriter):
             _PLAIN | {"heads": states, "key_width": states} | self._factors(max(1, *map(len, move.factors)))
         )
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: DeltaRule, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, DeltaRule)
         mirrors = None if block.layer is None else block.layer.move
         registers = []
         if not isinstance(mirrors, ReflectionPlan):
@@ -177,19 +175,17 @@ class DeltaWriter(WeightWriter):
         set_rows(layer.key, ones)
         set_rows(layer.value, [_value(register) for register in registers])
         signed = layer.settings.signed
-        logits = [self._when(r.moves, self._logit(1 - r.gate, signed=signed)) for r in registers]
+        logits = [r.switched(self._logit(1 - r.gate, signed=signed), -_SATURATED) for r in registers]
         for number, register in enumerate(registers):
             if register.signs is not None:
                 # 1 - 2σ(x) is 1, 0 and -1 without rounding at these three.
                 logits[number] = register.signs.scaled(-_SATURATED)
         set_rows(layer.beta, logits)
-        assert layer.start is not None
         for head, register in enumerate(registers):
-            layer.start[head] = to_float(register.start)
+            layer.learned_start[head] = to_float(register.start)
 
     def _fill_mirrors(self, layer: DeltaRule, block: BlockPlan, move: ReflectionPlan) -> None:
         assert block.layer is not None
-        assert layer.start is not None
         n, signed = len(block.states), layer.settings.signed
         values = [
             _solve_values(factors, write, self.architecture)
@@ -209,13 +205,7 @@ class DeltaWriter(WeightWriter):
         for head in range(n):
             set_rows(layer.query, [PlaceForm({ONE: 1})], first=head * n + head)
             for i, first in enumerate(block.layer.start):
-                layer.start[head, i, 0] = to_float(first)
-
-    def _when(self, moves: PlaceForm | None, logit: Fraction) -> PlaceForm:
-        """A logit where a register moves, and the one of β = 0 elsewhere."""
-        if moves is None:
-            return PlaceForm({}, logit)
-        return combine([(moves, logit + _SATURATED)], -_SATURATED)
+                layer.learned_start[head, i, 0] = to_float(first)
 
     def _logit(self, beta: Exact, *, signed: bool) -> Fraction:
         share = to_float(beta) / (2 if signed else 1)
@@ -223,9 +213,7 @@ class DeltaWriter(WeightWriter):
             raise NotCompilable(
                 self.architecture, [f"a factor has β = {beta}; here β lies in [0,{1 + int(signed)}]"]
             )
-        if share <= 0 or share >= 1:
-            return Fraction(_SATURATED if share >= 1 else -_SATURATED)
-        return Fraction(math.log(share / (1 - share)))
+        return Fraction(log_odds(share, 1 - share, _SATURATED))
 
 
 def _value(register: Register) -> PlaceForm:
@@ -272,8 +260,7 @@ class ExactDelta(ExactGates):
         "learned_start": True,
     }
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaRule)
+    def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
         found = layer.settings
         if found.convolution or found.activation != "none" or not found.bias or layer.start is None:
             raise InputError(
@@ -282,33 +269,25 @@ class ExactDelta(ExactGates):
             )
         super().__init__(layer, signed=signed)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         on, _ = self.decide(layer.beta(x))
         value = layer.value(x).view(*x.shape[:2], layer.heads, layer.values)
-        write = torch.zeros_like(value) if self.signed else on[..., None] * value
-        gate = self.keep(on)[..., None].expand_as(write)
-        start = state["S"][:, :, 0]
-        first, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
-        query = layer.query(x).view(*x.shape[:2], layer.heads, layer.keys)
-        if layer.settings.query_norm == "l2":
-            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
+        first, last = self.scan(on[..., None], on[..., None] * value, state["S"][:, :, 0])
+        query = layer.scaled(layer.query(x).view(*x.shape[:2], layer.heads, layer.keys))
         rest = state["S"][:, None, :, 1:].expand(-1, x.shape[1], -1, -1, -1)
-        S = torch.cat([first.view_as(write)[..., None, :], rest], dim=-2)
-        readings = (layer.scale * query[..., None] * S).sum(-2)
-        after = torch.cat([last.view_as(start)[:, :, None], state["S"][:, :, 1:]], dim=-2)
+        S = torch.cat([first[..., None, :], rest], dim=-2)
+        readings = (query[..., None] * S).sum(-2)
+        after = torch.cat([last[:, :, None], state["S"][:, :, 1:]], dim=-2)
         return layer._read(x, readings), {"S": after}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaRule) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaRule)
         return layer.beta.weight, layer.beta.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: DeltaRule, scale: float) -> None:
         """Sets the keys to the first axis of each head, and with signs the values to 0."""
-        assert isinstance(layer, DeltaRule)
         axis = torch.eye(layer.keys, dtype=layer.key.bias.dtype)[0]
         layer.key.weight.zero_()
         layer.key.bias.copy_(axis.repeat(layer.heads))
@@ -344,8 +323,7 @@ class ThreeValuedDelta(ThreeValuedGates):
         "learned_start": True,
     }
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaRule)
+    def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
         wanted = {**self.settings, "heads": layer.heads, "activation": "silu", "signed": True}
         if any(getattr(layer.settings, name) != value for name, value in wanted.items()):
             raise InputError(
@@ -361,10 +339,9 @@ class ThreeValuedDelta(ThreeValuedGates):
             nn.init.uniform_(taps[:, 0], -0.5, 0.5)
             taps[:, 1] = 1.0
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         assert layer.convolution is not None
         mixed, window = layer.convolution(layer._project(x), state["window"])
         query, _, resets = torch.split_with_sizes(mixed, layer.sizes, dim=-1)
@@ -378,9 +355,8 @@ class ThreeValuedDelta(ThreeValuedGates):
         after = torch.stack([last, state["S"][:, :, 1, 0]], dim=-1)[..., None]
         return layer._read(x, layer.scale * readings[..., None]), {"S": after, "window": window}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaRule) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaRule)
         return layer.beta.weight, layer.beta.bias
 
     def shift_resets(self, mean: Tensor, factor: Tensor) -> None:
@@ -396,16 +372,14 @@ class ThreeValuedDelta(ThreeValuedGates):
         return layer.convolution.weight[-layer.sizes[2] :]
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: DeltaRule) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
-        assert isinstance(layer, DeltaRule)
         assert layer.convolution is not None
-        assert layer.start is not None
         scale = self.reset_scale()
         self._taps(layer).mul_(scale)
         if not self.shows_window:
             self._taps(layer)[:, 0] = 0.0
-        layer.start.mul_(scale)
+        layer.learned_start.mul_(scale)
         layer.output.weight.div_(scale)
         keys = layer.convolution.weight[layer.sizes[0] : -layer.sizes[2]]
         keys[:, 0], keys[:, 1] = 0.0, 1.0
@@ -445,8 +419,7 @@ class ExactProduct(ExactGates):
     bare = True
     patient = True
 
-    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
-        assert isinstance(layer, DeltaProduct)
+    def __init__(self, layer: DeltaProduct, *, signed: bool) -> None:
         found = layer.settings
         plain = not found.convolution and found.activation == "none" and found.bias and layer.decay is None
         if not (signed and plain and layer.keys == len(_ROOTS) and layer.start is not None):
@@ -456,10 +429,9 @@ class ExactProduct(ExactGates):
             )
         super().__init__(layer, signed=signed)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = self.initial_state(len(x)) if state is None else state
         axes = (*x.shape[:2], layer.factors, layer.heads)
         on = self.decide(layer.beta(x))[0].view(*axes, 1)
         scores = layer.key(x).view(*axes, len(_ROOTS))
@@ -471,27 +443,21 @@ class ExactProduct(ExactGates):
                 key = root[:, time, factor, ..., None]
                 S = S - key * (on[:, time, factor] * (key * S).sum(-2))[..., None, :]
             found.append(S)
-        query = layer.query.bias.view(layer.heads, layer.keys)
-        if layer.settings.query_norm == "l2":
-            query = nn.functional.normalize(query, dim=-1, eps=SHORTEST_KEY)
-        readings = (layer.scale * query[..., None] * torch.stack(found, dim=1)).sum(-2)
+        query = layer.scaled(layer.query.bias.view(layer.heads, layer.keys))
+        readings = (query[..., None] * torch.stack(found, dim=1)).sum(-2)
         return layer._read(x, readings), {"S": S}
 
     def initial_state(self, batch: int) -> State:
         """Returns the start, as short numbers."""
-        assert self.layer.start is not None
-        start = self.layer.start
+        start = self.layer.learned_start
         return {"S": straight((start * _GRID).round() / _GRID, start).expand(batch, -1, -1, -1)}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: DeltaProduct) -> tuple[Tensor, Tensor]:
         """Returns the map to β."""
-        assert isinstance(layer, DeltaProduct)
         return layer.beta.weight, layer.beta.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: DeltaProduct, scale: float) -> None:
         """Writes the root of each letter as its key, the values as 0, and the start in short numbers."""
-        assert isinstance(layer, DeltaProduct)
-        assert layer.start is not None
         scores = (layer.key.weight + layer.key.bias[:, None]).view(-1, len(_ROOTS), layer.inputs)
         roots = layer.key.weight.new_tensor(_ROOTS)[scores.argmax(1)]
         layer.key.weight.copy_(roots.transpose(1, 2).reshape_as(layer.key.weight))
@@ -499,7 +465,7 @@ class ExactProduct(ExactGates):
         layer.query.weight.zero_()
         layer.value.weight.zero_()
         layer.value.bias.zero_()
-        layer.start.copy_((layer.start * _GRID).round() / _GRID)
+        layer.learned_start.copy_((layer.learned_start * _GRID).round() / _GRID)
 
 
 DELTANET = LayerKind(

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.linear import Linear
@@ -39,7 +39,7 @@ class ElmanSettings:
             raise InputError(f"hidden is {self.hidden}; an Elman network needs 1 unit or more")
 
 
-class Elman(SequenceLayer):
+class Elman(RecurrentLayer):
     """An Elman layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does.
@@ -60,9 +60,7 @@ class Elman(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀."""
-        if self.start is None:
-            return {"h": self.zeros(batch, self.outputs)}
-        return {"h": self.start.expand(batch, -1)}
+        return {"h": self.started(batch, self.outputs)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t as output and state."""
@@ -70,12 +68,9 @@ class Elman(SequenceLayer):
         h = total.tanh() if self.settings.activation == "tanh" else total.relu()
         return h, {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns all h_t and the last of them."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         h = cells.elman(self._project(x), self.recurrent, start, self.settings.activation)
         return h, {"h": h[:, -1]}
 
@@ -100,14 +95,12 @@ class ElmanWriter(WeightWriter):
             raise NotCompilable(self.architecture, [f"layer {layer.name} is not an Elman layer of the zoo"])
         return {"hidden": layer.width, "activation": move.activation, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Elman, block: BlockPlan) -> None:
         """Sets the weights."""
-        assert isinstance(layer, Elman)
-        assert layer.start is not None
         (update,) = self.cell_of(block, "elman").gates
         set_affine(layer.read.weight, layer.read.bias, update.inputs, block.columns)
         layer.recurrent.copy_(update.recurrent)
-        layer.start.copy_(as_tensor(self.layer_of(block).start))
+        layer.learned_start.copy_(as_tensor(self.layer_of(block).start))
 
 
 class ExactElman(ExactCell):
@@ -115,20 +108,17 @@ class ExactElman(ExactCell):
 
     layer: Elman
 
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Elman) -> StackedRows:
         """Returns the only map."""
-        assert isinstance(layer, Elman)
         if layer.settings.activation != "tanh" or layer.recurrent_bias is not None or layer.start is None:
             raise InputError(
                 "exact units are for Elman networks with tanh, one bias and learned_start = true"
             )
         return StackedRows(layer.read.weight[None], layer.recurrent[None], layer.read.bias[None])
 
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Elman) -> Tensor:
         """Returns the start of h."""
-        assert isinstance(layer, Elman)
-        assert layer.start is not None
-        return layer.start
+        return layer.learned_start
 
 
 KIND = LayerKind(

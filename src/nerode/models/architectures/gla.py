@@ -16,17 +16,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, State, Surroundings
+from nerode.models.base import LayerKind, State, Surroundings, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
     HeadNorm,
     HeadNormKind,
     LinearAttention,
     draw_xavier,
-    require_positive,
     split_heads,
 )
 from nerode.models.registers import distinct_moves, registers_of, share_of
@@ -64,14 +62,7 @@ class GlaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads,
-            keys=self.keys,
-            values=self.values,
-            outputs=self.outputs,
-            gate_rank=self.gate_rank,
-            temperature=self.temperature,
-        )
+        require_positive(self, "heads", "keys", "values", "outputs", "gate_rank", "temperature")
 
 
 class Gla(LinearAttention):
@@ -83,18 +74,11 @@ class Gla(LinearAttention):
     Implements: [Yang2024Gla]
     """
 
+    settings: GlaSettings
+
     def __init__(self, inputs: int, settings: GlaSettings) -> None:
         keys, values = settings.keys or max(1, inputs // 2), settings.values or inputs
-        outputs = settings.outputs or inputs
-        super().__init__(
-            inputs,
-            outputs,
-            heads=settings.heads,
-            keys=keys,
-            values=values,
-            learned_start=settings.learned_start,
-        )
-        self.settings = settings
+        super().__init__(inputs, settings, keys=keys, values=values)
         self.query = Linear(inputs, keys, bias=settings.bias)
         self.key = Linear(inputs, keys, bias=settings.bias)
         self.value = Linear(inputs, values, bias=settings.bias)
@@ -102,7 +86,7 @@ class Gla(LinearAttention):
         self.gate_up = Linear(settings.gate_rank, keys)
         self.output_gate = Linear(inputs, values) if settings.output_gate else None
         self.norm = HeadNorm(settings.heads, values, settings.norm)
-        self.output = Linear(values, outputs, bias=False)
+        self.output = Linear(values, self.outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
@@ -145,9 +129,8 @@ class GlaWriter(WeightWriter):
         rank = max(1, len(distinct_moves(registers)))
         return {"heads": n, "keys": n, "values": n, "gate_rank": rank, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Gla, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Gla)
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         ones = [PlaceForm({ONE: 1})] * len(registers)
@@ -156,14 +139,13 @@ class GlaWriter(WeightWriter):
         set_rows(layer.key, [r.write for r in registers])
         set_rows(layer.gate_down, signals)
         assert layer.output_gate is not None
-        assert layer.start is not None
         layer.output_gate.bias.fill_(_SCALE)
         for i, register in enumerate(registers):
             logit = self._logit(register.gate, layer.settings.temperature)
             layer.gate_up.bias[i] = logit if register.moves is None else _HOLD
             if register.moves is not None:
                 layer.gate_up.weight[i, signals.index(register.moves)] = logit - _HOLD
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
 
     def _logit(self, gate: Exact, temperature: float) -> float:
@@ -188,32 +170,24 @@ class ExactGla(ExactGates):
     sign = -1.0
     one_hot = True
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         read = layer.attend(x)
         flat, _ = self.decide(-layer.gate_up(layer.gate_down(x)))
         on = split_heads(flat, layer.heads)[..., None]
-        write = on * read.k[..., None] * read.v[..., None, :]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on).expand_as(write)
-        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        S, last = self.scan(on, on * read.k[..., None] * read.v[..., None, :], state["S"])
         self._letters, self._on = x.detach(), flat.detach() > 0.5
-        reading = (read.q[..., None] * S.view_as(write)).sum(-2)
-        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+        return layer.give(x, (read.q[..., None] * S).sum(-2)), {"S": last}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Gla) -> tuple[Tensor, Tensor]:
         """Returns the map to α, whose scores have the other sign."""
-        assert isinstance(layer, Gla)
         if layer.settings.bias:
             raise InputError("exact gates are for GLA with bias = false")
         return layer.gate_up.weight, layer.gate_up.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Gla, scale: float) -> None:
         """Takes the keys from letters whose gates hold; α is the root of a logistic function."""
-        assert isinstance(layer, Gla)
         root = 2.0 ** math.ceil(math.log2(max(1.0, layer.settings.temperature)))
         layer.gate_up.weight.mul_(root)
         layer.gate_up.bias.mul_(root)

@@ -25,19 +25,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import gelu, softplus
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import (
-    DiagonalTransition,
-    LayerKind,
-    SequenceLayer,
-    State,
-    Surroundings,
-    require_features,
-)
+from nerode.models.base import DiagonalTransition, LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
@@ -103,7 +96,7 @@ class BlockAffine(nn.Module):
         return mapped.reshape(x.shape) + self.bias
 
 
-class Griffin(SequenceLayer):
+class Griffin(RecurrentLayer):
     """A recurrent block of Griffin, without the norm, the residual path and the feed-forward part around it.
 
     Λ is drawn so that exp(-8 softplus(Λ)) is uniform between 0.9 and 0.999, as the paper has it (the
@@ -142,61 +135,41 @@ class Griffin(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels) and the empty window of the convolution."""
-        if self.start is None:
-            state = {"h": self.zeros(batch, self.channels)}
-        else:
-            state = {"h": self.start.expand(batch, -1)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
+        state = {"h": self.started(batch, self.channels), **first_window(self.convolution, batch)}
         if self.settings.open_start:
             state["seen"] = self.zeros(batch, dtype=torch.int64)
         return state
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and h and the window after it."""
-        u: Tensor = self.linear_x(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution.step(u, state["window"])
+        u, after = look_back(self.convolution, self.linear_x(x), state)
         gate, write = (part[:, 0] for part in self._recurrence(u[:, None], state, after))
         after["h"] = h = gate * state["h"] + write
         return self._finish(x, h), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and h and the window after it."""
-        state = self.initial_state(len(x)) if state is None else state
         gate, write, after = self._read(x, state)
         h, after["h"] = diagonal_scan(gate, write, state["h"])
         return self._finish(x, h), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, channels)."""
-        state = self.initial_state(len(x)) if state is None else state
         return DiagonalTransition(state="h", gate=self._read(x, state)[0])
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
-        require_features(self, x)
-        u: Tensor = self.linear_x(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution(u, state["window"])
+        u, after = look_back(self.convolution, self.linear_x(x), state)
         return *self._recurrence(u, state, after), after
 
-    def _recurrence(
-        self, u: Tensor, state: State | None = None, after: State | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The gates and what is written at each position; without a state none of them is the first."""
+    def _recurrence(self, u: Tensor, state: State, after: State) -> tuple[Tensor, Tensor]:
+        """The gates and what is written at each position; `after` is told that there was one."""
         log_gate = -_SHARPNESS * torch.sigmoid(self.recurrence_gate(u)) * softplus(self.decay)
         gate = log_gate.exp()
         if self.settings.signed:
             gate = 2 * gate - 1
         # From the rounded gate: where it holds exactly, nothing is written.
         scale: Tensor = apply(_BoundedSquareRoot, 1 - gate * gate)
-        if self.settings.open_start and state is not None and after is not None:
+        if self.settings.open_start:
             places = state["seen"][:, None] + torch.arange(u.shape[1], device=u.device)
             scale = torch.where((places == 0)[..., None], 1.0, scale)
             after["seen"] = torch.ones_like(state["seen"])
@@ -249,10 +222,8 @@ class GriffinWriter(WeightWriter):
         channels = max(1, len(registers) + len(distinct_moves(registers)))
         return {"channels": channels, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Griffin, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Griffin)
-        assert layer.start is not None
         assert layer.convolution is not None
         assert layer.linear_y is not None
         registers = registers_of(block, self.architecture)
@@ -270,7 +241,7 @@ class GriffinWriter(WeightWriter):
             else:
                 layer.recurrence_gate.weight[0, i, n + signals.index(register.moves)] = 2 * _SATURATED
             layer.decay[i] = self._decay(register.gate, signed=signed)
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.linear_out.weight[register.place, i] = 1 / _SCALE
 
     def _decay(self, gate: Exact, *, signed: bool) -> float:
@@ -292,29 +263,22 @@ class ExactGriffin(ExactGates):
 
     layer: Griffin
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
-        u: Tensor = layer.linear_x(x)
-        after = {}
-        if layer.convolution is not None:
-            u, after["window"] = layer.convolution(u, state["window"])
+        u, after = look_back(layer.convolution, layer.linear_x(x), state)
         on, _ = self.decide(layer.recurrence_gate(u))
-        write = torch.zeros_like(u) if self.signed else on * torch.sigmoid(layer.input_gate(u)) * u
-        h, after["h"] = diagonal_scan(self.keep(on), write, state["h"])
+        h, after["h"] = self.scan(on, on * torch.sigmoid(layer.input_gate(u)) * u, state["h"])
         return layer._finish(x, h), after
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Griffin) -> tuple[Tensor, Tensor]:
         """Returns the map to r; it has one block."""
-        assert isinstance(layer, Griffin)
         if len(layer.recurrence_gate.weight) != 1:
             raise InputError("exact gates are for Griffin with one block; set blocks = 1")
         return layer.recurrence_gate.weight[0], layer.recurrence_gate.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Griffin, scale: float) -> None:
         """Makes a decided gate 0."""
-        assert isinstance(layer, Griffin)
         layer.decay.fill_(_EXACT_DECAY)
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
@@ -52,7 +52,7 @@ class GruSettings:
             raise InputError(f"cap is {self.cap}; a share is above 0 and at most 1")
 
 
-class Gru(SequenceLayer):
+class Gru(RecurrentLayer):
     """A GRU layer; its output is its state.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order r, z, n.
@@ -74,9 +74,7 @@ class Gru(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀."""
-        if self.start is None:
-            return {"h": self.zeros(batch, self.outputs)}
-        return {"h": self.start.expand(batch, -1)}
+        return {"h": self.started(batch, self.outputs)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t as output and state."""
@@ -87,12 +85,9 @@ class Gru(SequenceLayer):
             h = reset_first_step(projected, self.recurrent, state["h"], self.settings.cap)
         return h, {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns all h_t and the last of them."""
-        require_features(self, x)
-        start = (self.initial_state(len(x)) if state is None else state)["h"]
+        start = state["h"]
         cap = self.settings.cap
         if cap == 1 and self.settings.reset_after:
             h = cells.gru(x, self.recurrent, self.recurrent_bias, start, (self.read.weight, self.read.bias))
@@ -136,10 +131,8 @@ class GruWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Gru, block: BlockPlan) -> None:
         """Sets the weights; the layer's z is 1 - z of the network, so its rows change their sign."""
-        assert isinstance(layer, Gru)
-        assert layer.start is not None
         reset, update, candidate = self.cell_of(block, "gru").gates
         resetting, around = reset.inputs, candidate.recurrent
         if layer.settings.reset_after:
@@ -148,7 +141,7 @@ class GruWriter(WeightWriter):
         rows = [*resetting, *(form.scaled(-1) for form in update.inputs), *candidate.inputs]
         set_affine(layer.read.weight, layer.read.bias, rows, block.columns)
         layer.recurrent.copy_(torch.cat([reset.recurrent, -update.recurrent, around]))
-        layer.start.copy_(as_tensor(self.layer_of(block).start))
+        layer.learned_start.copy_(as_tensor(self.layer_of(block).start))
 
 
 class ExactGru(ExactCell):
@@ -164,9 +157,8 @@ class ExactGru(ExactCell):
     }
     keeps, candidate, opened = 1, 2, (0,)
 
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Gru) -> StackedRows:
         """Returns the maps to r, z and n."""
-        assert isinstance(layer, Gru)
         if layer.settings.cap < 1 or layer.recurrent_bias is not None or layer.start is None:
             raise InputError("exact units are for GRUs with cap = 1, one bias and learned_start = true")
         units = layer.outputs
@@ -176,11 +168,9 @@ class ExactGru(ExactCell):
             layer.read.bias.view(3, units),
         )
 
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Gru) -> Tensor:
         """Returns the start of h."""
-        assert isinstance(layer, Gru)
-        assert layer.start is not None
-        return layer.start
+        return layer.learned_start
 
 
 KIND = LayerKind(

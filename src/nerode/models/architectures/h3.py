@@ -24,13 +24,13 @@ from nerode.core import InputError, Reference
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.linear_attention import require_positive, split_heads
+from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiagonalSsm, Discretisation, Rates, require_even, require_steps
 from nerode.models.parts.time_invariant import finite_convolution
@@ -66,10 +66,10 @@ class H3Settings:
     def __post_init__(self) -> None:
         require_even(self.states)
         require_steps(self.smallest_step, self.largest_step)
-        require_positive(shift_states=self.shift_states, head_width=self.head_width)
+        require_positive(self, "shift_states", "head_width")
 
 
-class H3(SequenceLayer):
+class H3(RecurrentLayer):
     """An H3 layer, without the norms, the residual paths and the feed-forward part around it.
 
     B' begins as the first unit vector, C' uniformly in ±1/√states, D and E from normal distributions, the
@@ -125,12 +125,8 @@ class H3(SequenceLayer):
         y, h = self.ssm.discrete().step(joined, state["h"])
         return self._finish(y, joined, x), {"h": h, "window": seen[:, 1:]}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs, the last h and the window."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         keys = widened(self.k(x))
         seen = torch.cat([state["window"], keys], dim=1)
         joined = self._join(finite_convolution(seen, shared(H3._shift_kernel, self)), keys, x)
@@ -143,9 +139,7 @@ class H3(SequenceLayer):
             "window": seen[:, x.shape[1] :],
         }
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of the diagonal model, the same at each position."""
         gate = self.ssm.discrete().gate[None, None]
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1, -1, -1))
@@ -181,20 +175,17 @@ class H3Writer(ChannelWriter):
         """Returns one complex state per feature, and a register of one place."""
         return {"states": 2, "shift_states": 1, "discretisation": "zoh", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: H3, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, H3)
         layer.v.weight.fill_diagonal_(1)
         for ones in (layer.k.bias, layer.q.bias, layer.shift_skip):
             ones.fill_(1)
         super().fill(layer, block)
 
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: H3, channel: Channel) -> None:
         """Sets one channel."""
-        assert isinstance(layer, H3)
-        assert layer.start is not None
         set_diagonal(layer.ssm, channel)
-        set_pair(layer.start[0, 0, channel.number, 0], channel.start)
+        set_pair(layer.learned_start[0, 0, channel.number, 0], channel.start)
         layer.out.weight[channel.shown, channel.number] = 1
 
 

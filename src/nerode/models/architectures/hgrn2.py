@@ -6,7 +6,6 @@ o_t = silu(W_q x_t) S_t,  y_t = W_o norm(o_t)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,19 +16,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm
+from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import (
-    AttentionInputs,
-    LinearAttention,
-    draw_xavier,
-    require_positive,
-    split_heads,
-)
-from nerode.models.registers import Register, registers_of, share_of
-from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
+from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier, split_heads
+from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +51,7 @@ class Hgrn2Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
+        require_positive(self, "heads", "keys", "values", "outputs")
         if not 0 <= self.lower_bound < 1:
             raise InputError(f"lower_bound is {self.lower_bound}; it has to be at least 0 and below 1")
 
@@ -74,23 +66,16 @@ class Hgrn2(LinearAttention):
     Implements: [Qin2024]
     """
 
+    settings: Hgrn2Settings
+
     def __init__(self, inputs: int, settings: Hgrn2Settings) -> None:
         keys, values = settings.keys or inputs, settings.values or inputs
-        outputs = settings.outputs or inputs
-        super().__init__(
-            inputs,
-            outputs,
-            heads=settings.heads,
-            keys=keys,
-            values=values,
-            learned_start=settings.learned_start,
-        )
-        self.settings = settings
+        super().__init__(inputs, settings, keys=keys, values=values)
         self.query = Linear(inputs, keys, bias=settings.bias)
         self.forget = Linear(inputs, keys, bias=settings.bias)
         self.value = Linear(inputs, values, bias=settings.bias)
         self.norm = make_norm(settings.norm, values)
-        self.output = Linear(values, outputs, bias=False)
+        self.output = Linear(values, self.outputs, bias=False)
         draw_xavier(self, gain=2**-2.5)
 
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
@@ -126,29 +111,19 @@ class Hgrn2Writer(WeightWriter):
         n = max(1, len(registers_of(block, self.architecture)))
         return {"heads": n, "keys": n, "values": n, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Hgrn2, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Hgrn2)
-        assert layer.start is not None
         registers = registers_of(block, self.architecture)
         set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
-        set_rows(layer.forget, [self._logits(r) for r in registers])
+        set_rows(layer.forget, [r.switched(self._logit(r.gate), _SATURATED) for r in registers])
         set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
         for i, register in enumerate(registers):
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.output.weight[register.place, i] = 1 / _SCALE
-
-    def _logits(self, register: Register) -> PlaceForm:
-        moving = self._logit(register.gate)
-        if register.moves is None:
-            return PlaceForm({}, moving)
-        return combine([(register.moves, moving - _SATURATED)], _SATURATED)
 
     def _logit(self, gate: Exact) -> Fraction:
         value = share_of(gate, self.architecture)
-        if value in (0, 1):
-            return Fraction(_SATURATED if value else -_SATURATED)
-        return Fraction(math.log(value / (1 - value)))
+        return Fraction(log_odds(value, 1 - value, _SATURATED))
 
 
 def _undo(gate: Exact) -> Exact:
@@ -163,31 +138,24 @@ class ExactHgrn2(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"bias": True, "learned_start": True}
     sign = -1.0
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         flat, _ = self.decide(-layer.forget(x))
         on = split_heads(flat, layer.heads)[..., None]
-        write = on * split_heads(layer.value(x), layer.heads)[..., None, :]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on).expand_as(write)
-        S, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
+        written = split_heads(layer.value(x), layer.heads)
+        S, last = self.scan(on, on * written[..., None, :], state["S"])
         query = split_heads(nn.functional.silu(layer.query(x)), layer.heads)
-        reading = (query[..., None] * S.view_as(write)).sum(-2)
-        return layer.give(x, reading), {"S": last.view_as(state["S"])}
+        return layer.give(x, (query[..., None] * S).sum(-2)), {"S": last}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Hgrn2) -> tuple[Tensor, Tensor]:
         """Returns the map to f, whose scores have the other sign."""
-        assert isinstance(layer, Hgrn2)
         if layer.settings.lower_bound or layer.forget.bias is None:
             raise InputError("exact gates are for HGRN2 with lower_bound = 0 and bias = true")
         return layer.forget.weight, layer.forget.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Hgrn2, scale: float) -> None:
         """With signs, a flip writes nothing."""
-        assert isinstance(layer, Hgrn2)
         if self.signed:
             layer.value.weight.zero_()
             layer.value.bias.zero_()

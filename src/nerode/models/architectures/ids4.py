@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind, Surroundings
+from nerode.models.base import LayerKind, Surroundings, require_positive
 from nerode.models.kernels.linear import Linear, linear
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
     ONE,
@@ -56,7 +55,7 @@ class Ids4Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states)
+        require_positive(self, "states")
         if not (self.write or self.learned_start):
             raise InputError(
                 "without write and learned_start the state of IDS4 is always zero; set one of the two"
@@ -117,13 +116,11 @@ class Ids4Writer(WeightWriter):
         """Returns the number of states."""
         return {"states": max(1, len(block.states)), "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Ids4, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Ids4)
         if block.layer is None:
             return
         assert layer.B is not None
-        assert layer.start is not None
         match block.layer.move:
             case MatrixPlan() as move:
                 for place, matrix in zip(block.letters, move.matrices, strict=True):
@@ -139,7 +136,7 @@ class Ids4Writer(WeightWriter):
             case move:
                 raise NotCompilable(self.architecture, [f"layer {block.layer.name} is {move.kind}"])
         for i, (place, value) in enumerate(zip(block.states, block.layer.start, strict=True)):
-            layer.start[i] = to_float(value)
+            layer.learned_start[i] = to_float(value)
             layer.C.weight[place, i] = 1
 
 

@@ -19,9 +19,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings, require_positive
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import widened
 
 _HEAD_SIZE = 128
@@ -43,12 +43,12 @@ class LocalAttentionSettings:
     rotary: float = 0.5
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, window=self.window)
+        require_positive(self, "heads", "window")
         if not 0 <= self.rotary <= 1:
             raise InputError(f"the rotated share of the features is {self.rotary}; give 0 to 1")
 
 
-class LocalAttention(SequenceLayer):
+class LocalAttention(RecurrentLayer):
     """A layer of local attention, without the norm, the residual path and the feed-forward part around it.
 
     All matrices are drawn normally with the variance 1 / (number of inputs). The rotated share of one half is
@@ -94,15 +94,11 @@ class LocalAttention(SequenceLayer):
         output: Tensor = self.o_proj((weights @ values).flatten(1))
         return output, self._after(keys, values, state["seen"], 1)
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the window after it.
 
         Queries are taken a block at a time, so that memory grows with the window and not with the length.
         """
-        require_features(self, x)
-        state = self.initial_state(len(x)) if state is None else state
         time, past = x.shape[1], self.settings.window - 1
         queries = split_heads(self.q_proj(x), self.heads)
         keys = torch.cat([state["keys"], self.k_proj(x)], dim=1)

@@ -21,10 +21,10 @@ from nerode.core import InputError, Reference, to_complex
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_sizes,
 )
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.scan import diagonal_scan
@@ -61,8 +61,7 @@ class LruSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        if self.states is not None and self.states < 1:
-            raise InputError(f"states of LRU is {self.states}; it has to be 1 or more")
+        require_sizes(self, "states", of="LRU")
         if not 0 <= self.inner_radius < self.outer_radius <= 1:
             raise InputError(
                 f"the ring goes from {self.inner_radius} to {self.outer_radius}; "
@@ -72,7 +71,7 @@ class LruSettings:
             raise InputError(f"the largest angle is {self.largest_angle}; it has to be positive")
 
 
-class Lru(SequenceLayer):
+class Lru(RecurrentLayer):
     """An LRU layer, without the norm and the residual path around it.
 
     The λ are drawn evenly over the area of the ring; B and C from complex normal distributions with entries
@@ -113,18 +112,13 @@ class Lru(SequenceLayer):
         h = self._gate() * state["h"] + self._drive(x)
         return self._finish(h, x), {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         h, last = diagonal_scan(self._gate(), self._drive(x), start)
         return self._finish(h, x), {"h": last}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns λ, the same at each position."""
         return DiagonalTransition(state="h", gate=self._gate().expand(*x.shape[:2], -1))
 
@@ -141,9 +135,8 @@ class Lru(SequenceLayer):
     def _finish(self, h: Complex[Tensor, "... states"], x: Float[Tensor, "... inputs"]) -> Tensor:
         # Re(C h) is a real product of the pairs of h with those of conj(C).
         signs = torch.tensor([1.0, -1.0], dtype=h.real.dtype, device=h.device)
-        y = linear(torch.view_as_real(h).flatten(-2), (widened(self.C) * signs).flatten(1)).to(x.dtype)
-        y = y if self.D is None else y + self.D * x
-        return self.readout(y)  # type: ignore[no-any-return]
+        y = linear(torch.view_as_real(h).flatten(-2), (widened(self.C) * signs).flatten(1))
+        return self.readout.finish(y, x, self.D)
 
 
 _NONE = -1000.0
@@ -162,10 +155,8 @@ class LruWriter(WeightWriter):
         states = 1 if block.layer is None else block.layer.width
         return {"states": states, "activation": False, "mixing": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Lru, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Lru)
-        assert layer.start is not None
         layer.log_angle.fill_(_NONE)
         if block.layer is None:
             return
@@ -178,7 +169,7 @@ class LruWriter(WeightWriter):
             layer.log_angle[i] = math.log(angle) if angle else _NONE
             for place, factor in (*form.terms.items(), (ONE, form.constant)):
                 layer.B[i, place] += _pair(to_complex(factor)).to(layer.B)
-            layer.start[i] = _pair(to_complex(block.layer.start[i])).to(layer.start)
+            layer.learned_start[i] = _pair(to_complex(block.layer.start[i])).to(layer.learned_start)
         for number, place in enumerate(block.states):
             part, i = divmod(number, len(gates))
             # Re(-i h) is the imaginary part.

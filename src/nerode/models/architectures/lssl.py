@@ -13,15 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference
-from nerode.models.base import (
-    DenseTransition,
-    LayerKind,
-    SequenceLayer,
-    State,
-    Surroundings,
-    require_features,
-)
+from nerode.core import Reference
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, Surroundings, require_sizes
 from nerode.models.parts.precision import widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -65,14 +58,11 @@ class LsslSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("states", "channels"):
-            size = getattr(self, name)
-            if size < 1:
-                raise InputError(f"{name} of LSSL is {size}; it has to be 1 or more")
+        require_sizes(self, "states", "channels", of="LSSL")
         require_steps(self.smallest_step, self.largest_step)
 
 
-class Lssl(SequenceLayer):
+class Lssl(RecurrentLayer):
     """An LSSL layer, without the norm and the residual path around it.
 
     With the defaults nothing but C, D and the map at the end is trained, the "fixed" layer of the paper. In
@@ -115,18 +105,13 @@ class Lssl(SequenceLayer):
         h = (matrix @ state["h"][..., None])[..., 0] + write * widened(x)[..., None]
         return self._finish((widened(self.C) @ h[..., None])[..., 0], x), {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         y, h = dense_system(widened(x), *shared(Lssl._discrete, self), widened(self.C), start)
         return self._finish(y, x), {"h": h}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns the matrix of each feature, the same at each position."""
         return DenseTransition(state="h", matrix=self._discrete()[0].expand(*x.shape[:2], -1, -1, -1))
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import lstm_step
@@ -45,7 +45,7 @@ class LstmSettings:
             raise InputError(f"hidden is {self.hidden}; an LSTM needs 1 unit or more")
 
 
-class Lstm(SequenceLayer):
+class Lstm(RecurrentLayer):
     """An LSTM layer; its output is h, its state h and c.
 
     All weights are drawn uniformly from ±1/√hidden, as torch does. Gates are stacked in the order i, f, g, o.
@@ -85,12 +85,8 @@ class Lstm(SequenceLayer):
         h, c = lstm_step(self._project(x), self.recurrent, state["h"], state["c"])
         return h, {"h": h, "c": c}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns all h_t, and the last h_t and c_t."""
-        require_features(self, x)
-        state = self.initial_state(len(x)) if state is None else state
         bias = self.read.bias if self.recurrent_bias is None else self.read.bias + self.recurrent_bias
         h, c = cells.lstm(x, self.recurrent, (state["h"], state["c"]), (self.read.weight, bias))
         return h, {"h": h[:, -1], "c": c[:, -1]}
@@ -109,16 +105,14 @@ class LstmWriter(WeightWriter):
         """Returns the number of units."""
         return {"hidden": len(self.cell_of(block, "lstm").gates[0].inputs), "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Lstm, block: BlockPlan) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
-        assert isinstance(layer, Lstm)
-        assert layer.start is not None
         gates = self.cell_of(block, "lstm").gates
         for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
             part = slice(number * layer.outputs, (number + 1) * layer.outputs)
             set_affine(layer.read.weight[part], layer.read.bias[part], gate.inputs, block.columns)
             layer.recurrent[part] = gate.recurrent
-        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(2, -1))
+        layer.learned_start.copy_(as_tensor(self.layer_of(block).start).reshape(2, -1))
 
 
 class ExactLstm(ExactCell):
@@ -127,9 +121,8 @@ class ExactLstm(ExactCell):
     layer: Lstm
     keeps, candidate, opposite, opened = 1, 2, 0, (3,)
 
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Lstm) -> StackedRows:
         """Returns the maps to i, f, g and o."""
-        assert isinstance(layer, Lstm)
         if layer.recurrent_bias is not None or layer.start is None:
             raise InputError("exact units are for LSTMs with one bias and learned_start = true")
         units = layer.outputs
@@ -139,21 +132,17 @@ class ExactLstm(ExactCell):
             layer.read.bias.view(4, units),
         )
 
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Lstm) -> Tensor:
         """Returns the start of c."""
-        assert isinstance(layer, Lstm)
-        assert layer.start is not None
-        return layer.start[1]
+        return layer.learned_start[1]
 
     def visible(self, memory: Tensor) -> Tensor:
         """Returns h through an open output gate."""
         return memory.tanh()
 
-    def fold_start(self, layer: nn.Module) -> None:
+    def fold_start(self, layer: Lstm) -> None:
         """Lets h start as c shows."""
-        assert isinstance(layer, Lstm)
-        assert layer.start is not None
-        layer.start[0] = layer.start[1].tanh()
+        layer.learned_start[0] = layer.learned_start[1].tanh()
 
 
 KIND = LayerKind(

@@ -28,15 +28,15 @@ from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
     LinearReading,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_sizes,
 )
 from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
@@ -75,15 +75,12 @@ class MambaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("channels", "states", "rank"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of Mamba is {size}; it has to be 1 or more")
+        require_sizes(self, "channels", "states", "rank", of="Mamba")
         if self.convolution < 0:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
 
 
-class Mamba(SequenceLayer):
+class Mamba(RecurrentLayer):
     """A Mamba layer, without the norm and the residual path around it.
 
     A is drawn as -1 … -states in each channel, D as 1, dt_proj uniformly from ±1/√rank with a bias that
@@ -123,54 +120,33 @@ class Mamba(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀ (batch, channels, states) and the empty window of the convolution."""
-        if self.start is None:
-            state = {"h": self.zeros(batch, self.channels, self.settings.states)}
-        else:
-            state = {"h": self.start.expand(batch, -1, -1)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        h = self.started(batch, self.channels, self.settings.states)
+        return {"h": h, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and h and the window after it."""
-        u, z = self._branches(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution.step(u, state["window"])
-        u = self._activate(u)
+        u, z, after = self._read(x, state)
         delta, B, C = self._select(u)
         write = delta[:, :, None] * B[:, None, :] * u[:, :, None]
         after["h"] = h = self._gates(delta) * state["h"] + write
-        y = (h * C[:, None, :]).sum(-1)
-        if self.D is not None:
-            y = y + self.D * u
-        return self._finish(y, z), after
+        return self._finish(self._show(h, C, u), z), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and h and the window after it."""
-        state = self.initial_state(len(x)) if state is None else state
         u, z, after = self._read(x, state)
         delta, B, C = self._select(u)
         A = -self.A_log.exp()
         y, after["h"] = selective_scan(u, delta, A, B, C, self.D, state["h"], signed=self.settings.signed)
         return self._finish(y, z), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, channels, states)."""
-        state = self.initial_state(len(x)) if state is None else state
         u, _, _ = self._read(x, state)
         return DiagonalTransition(state="h", gate=self._gates(self._select(u)[0]))
 
     def reading(self, x: Float[Tensor, "batch inputs"], state: State) -> LinearReading:
         """Returns how the output of one position reads h; u, C and z are computed as `step` does."""
-        u, z = self._branches(x)
-        if self.convolution is not None:
-            u, _ = self.convolution.step(u, state["window"])
-        u = self._activate(u)
+        u, z, _ = self._read(x, state)
         _, _, C = self._select(u)
         out = self.out_proj.weight.double() * (1 if z is None else silu(z).double()[:, None, :])
         skip = torch.zeros_like(u) if self.D is None else self.D * u
@@ -185,13 +161,10 @@ class Mamba(SequenceLayer):
         )
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:
-        """The inputs of the recurrence, the gate of its outputs, and the window after the sequence."""
-        require_features(self, x)
+        """The inputs of the recurrence, the gate of its outputs, and the window, for one position or many."""
         u, z = self._branches(x)
-        after = {}
-        if self.convolution is not None:
-            u, after["window"] = self.convolution(u, state["window"])
-        return self._activate(u), z, after
+        u, after = look_back(self.convolution, u, state)
+        return silu(u) if self.settings.activation else u, z, after
 
     def _branches(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         both: Tensor = self.in_proj(x)
@@ -199,9 +172,6 @@ class Mamba(SequenceLayer):
             return both, None
         u, z = both.chunk(2, dim=-1)
         return u, z
-
-    def _activate(self, u: Tensor) -> Tensor:
-        return silu(u) if self.settings.activation else u
 
     def _select(self, u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Δ (…, channels), B and C (…, states)."""
@@ -213,6 +183,11 @@ class Mamba(SequenceLayer):
         """The gates (…, channels, states)."""
         gates = torch.exp(delta[..., None] * -self.A_log.exp())
         return 2 * gates - 1 if self.settings.signed else gates
+
+    def _show(self, h: Tensor, C: Tensor, u: Tensor) -> Tensor:
+        """The readings C h + D u (…, channels)."""
+        y = (h * C[..., None, :]).sum(-1)
+        return y if self.D is None else y + self.D * u
 
     def _finish(self, y: Tensor, z: Tensor | None) -> Tensor:
         output: Tensor = self.out_proj(y if z is None else y * silu(z))
@@ -258,9 +233,8 @@ class MambaWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Mamba, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Mamba)
         registers = registers_of(block, self.architecture, tied=False, squashed=True)
         signals = distinct_moves(registers)
         n, rank = len(registers), layer.rank
@@ -269,7 +243,6 @@ class MambaWriter(WeightWriter):
         set_rows(layer.in_proj, [s.scaled(_SCALE) for s in signals], first=n)
         set_rows(layer.in_proj, [PlaceForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
         assert layer.convolution is not None
-        assert layer.start is not None
         set_taps(layer.convolution, registers)
         for number in range(len(signals)):
             layer.x_proj.weight[number, n + number] = 1 / _SCALE
@@ -284,7 +257,7 @@ class MambaWriter(WeightWriter):
                 layer.dt_proj.weight[i, signals.index(register.moves)] = _STEP - _NEVER
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
             layer.A_log[i] = _COUNTING if register.counts else math.log(_rate(share))
-            layer.start[i] = to_float(register.start)
+            layer.learned_start[i] = to_float(register.start)
             layer.out_proj.weight[register.place, i] = register.sign / _SCALE
 
 
@@ -304,32 +277,23 @@ class ExactMamba(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "rank": 16, "learned_start": True}
     stacked: ClassVar[Mapping[str, Any]] = {"convolution": 3}
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         u, z, after = layer._read(x, state)
         states = layer.settings.states
         r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
         on, scores = self.decide(layer.dt_proj(r))
         write = amount(scores)[..., None] * B[:, :, None] * u[..., None]
-        if self.signed:
-            write = torch.zeros_like(write)
-        gate = self.keep(on)[..., None].expand_as(write)
-        h, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["h"].flatten(1))
-        y = (h.view_as(write) * C[:, :, None]).sum(-1)
-        if layer.D is not None:
-            y = y + layer.D * u
-        return layer._finish(y, z), after | {"h": last.view_as(state["h"])}
+        h, after["h"] = self.scan(on[..., None], write, state["h"])
+        return layer._finish(layer._show(h, C, u), z), after
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
-        assert isinstance(layer, Mamba)
         return layer.dt_proj.weight, layer.dt_proj.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Mamba, scale: float) -> None:
         """Divides B by the scale; it is 0 with signs."""
-        assert isinstance(layer, Mamba)
         rows = layer.x_proj.weight[layer.rank : layer.rank + layer.settings.states]
         rows.mul_(0.0 if self.signed else 1 / scale)
         layer.A_log.zero_()
@@ -349,10 +313,9 @@ class ThreeValuedMamba(ThreeValuedGates):
         "learned_start": True,
     }
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         resets, z = layer._branches(x)
         assert layer.convolution is not None
         resets, window = layer.convolution(resets, state["window"])
@@ -361,16 +324,11 @@ class ThreeValuedMamba(ThreeValuedGates):
         self._inputs = x.detach()
         reset, gate = self.decide_three(resets, layer.dt_proj(r))
         write = (math.log(2) * reset * u)[..., None] * B[:, :, None]
-        gates = gate[..., None].expand_as(write)
-        h, last = diagonal_scan(gates.flatten(2), write.flatten(2), state["h"].flatten(1))
-        y = (h.view_as(write) * C[:, :, None]).sum(-1)
-        if layer.D is not None:
-            y = y + layer.D * u
-        return layer._finish(y, z), {"h": last.view_as(state["h"]), "window": window}
+        h, last = diagonal_scan(gate[..., None].expand_as(write), write, state["h"])
+        return layer._finish(layer._show(h, C, u), z), {"h": last, "window": window}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
-        assert isinstance(layer, Mamba)
         found = layer.settings
         fits = found.signed and found.activation and found.learned_start and found.convolution_bias
         if not fits or layer.convolution is None:
@@ -389,9 +347,8 @@ class ThreeValuedMamba(ThreeValuedGates):
         convolution.bias.sub_(mean).mul_(factor)
 
     @torch.no_grad()
-    def fold(self, layer: nn.Module) -> None:
+    def fold(self, layer: Mamba) -> None:
         """Writes the decided gates into a plain layer with the same weights."""
-        assert isinstance(layer, Mamba)
         assert layer.convolution is not None
         assert layer.convolution.bias is not None
         scale = self.reset_scale()

@@ -27,16 +27,16 @@ from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_sizes,
 )
 from nerode.models.exact_gates import ExactGates, amount
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import split_heads
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
 from nerode.models.registers import registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
@@ -82,10 +82,7 @@ class Mamba2Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("channels", "head_size", "groups", "states"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of Mamba-2 is {size}; it has to be 1 or more")
+        require_sizes(self, "channels", "head_size", "groups", "states", of="Mamba-2")
         if self.convolution < 0:
             raise InputError(f"the convolution of Mamba-2 sees {self.convolution} positions; give 0 for none")
 
@@ -101,7 +98,7 @@ class _Read:
     z: Tensor | None
 
 
-class Mamba2(SequenceLayer):
+class Mamba2(RecurrentLayer):
     """A Mamba-2 layer, without the norm and the residual path around it.
 
     -A is drawn uniformly from 1 to 16, D as 1, and dt_bias so that the step sizes spread evenly on a
@@ -136,40 +133,25 @@ class Mamba2(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀ (batch, heads, states, head_size) and the empty window of the convolution."""
-        if self.start is None:
-            state = {"S": self.zeros(batch, self.heads, self.settings.states, self.head_size)}
-        else:
-            state = {"S": self.start.expand(batch, -1, -1, -1)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        S = self.started(batch, self.heads, self.settings.states, self.head_size)
+        return {"S": S, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and S and the window after it."""
-        z, mixed, r = self._split(self.in_proj(x))
-        after = {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(mixed, state["window"])
-        read = self._select(z, mixed, r)
+        read, after = self._read(x, state)
         write = read.B[..., :, None] * (read.delta[..., None] * read.u)[..., None, :]
         after["S"] = S = self._gates(read.delta)[..., None, None] * state["S"] + write
         return self._finish((read.C[..., :, None] * S).sum(-2), read), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and S and the window after it."""
-        state = self.initial_state(len(x)) if state is None else state
         read, after = self._read(x, state)
         values = read.delta[..., None] * read.u
         y, after["S"] = decay_scan(read.C, read.B, values, self._gates(read.delta), state["S"])
         return self._finish(y, read), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, heads, 1, 1)."""
-        state = self.initial_state(len(x)) if state is None else state
         read, _ = self._read(x, state)
         return DiagonalTransition(state="S", gate=self._gates(read.delta)[..., None, None])
 
@@ -181,11 +163,8 @@ class Mamba2(SequenceLayer):
         return z if self.settings.gate else None, mixed, r
 
     def _read(self, x: Tensor, state: State) -> tuple[_Read, State]:
-        require_features(self, x)
         z, mixed, r = self._split(self.in_proj(x))
-        after = {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(mixed, state["window"])
+        mixed, after = look_back(self.convolution, mixed, state)
         return self._select(z, mixed, r), after
 
     def _select(self, z: Tensor | None, mixed: Tensor, r: Tensor) -> _Read:
@@ -270,11 +249,9 @@ class Mamba2Writer(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Mamba2, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Mamba2)
         assert layer.convolution is not None
-        assert layer.start is not None
         registers = registers_of(block, self.architecture, tied=False, squashed=True)
         n = layer.channels
         set_taps(layer.convolution, registers)
@@ -292,7 +269,7 @@ class Mamba2Writer(WeightWriter):
             share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
             rate = {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
             layer.A_log[i] = _COUNTING if register.counts else math.log(rate)
-            layer.start[i] = _STORED * to_float(register.start)
+            layer.learned_start[i] = _STORED * to_float(register.start)
             layer.out_proj.weight[register.place, i] = register.sign / (_STORED * _SCALE * _SCALE)
 
 
@@ -310,14 +287,11 @@ class ExactMamba2(ExactGates):
     settings: ClassVar[Mapping[str, Any]] = {"states": 4, "head_size": 2, "learned_start": True}
     stacked: ClassVar[Mapping[str, Any]] = {"convolution": 2}
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         z, mixed, r = layer._split(layer.in_proj(x))
-        after = {}
-        if layer.convolution is not None:
-            mixed, after["window"] = layer.convolution(mixed, state["window"])
+        mixed, after = look_back(layer.convolution, mixed, state)
         on, scores = self.decide(r + layer.dt_bias)
         read = replace(layer._select(z, mixed, r), delta=amount(scores))
         values = torch.zeros_like(read.u) if self.signed else read.delta[..., None] * read.u
@@ -326,18 +300,16 @@ class ExactMamba2(ExactGates):
         factor = 1.0 if layer.norm_weight is None else _LARGE
         return layer._finish(factor * y, replace(read, u=factor * read.u)), after
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Mamba2) -> tuple[Tensor, Tensor]:
         """Returns the rows of in_proj that make the steps."""
-        assert isinstance(layer, Mamba2)
         return layer.in_proj.weight[-layer.heads :], layer.dt_bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Mamba2, scale: float) -> None:
         """Lets the state be larger by the scale, and with it all that is read beside it.
 
         B goes through SiLU, so that it cannot be divided. The norm of the readings undoes the factor up to
         its epsilon; without a norm the last map does.
         """
-        assert isinstance(layer, Mamba2)
         if self.signed:
             raise InputError("exact gates are not for Mamba-2 with signs; take mamba-signed")
         layer.A_log.zero_()

@@ -28,15 +28,15 @@ from nerode.core import InputError, Reference
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import CentredNorm, ScaledNorm
 from nerode.models.parts.attention import attend, attend_step
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
+from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import DiscreteSystem
 from nerode.models.shared_terms import shared
@@ -199,18 +199,11 @@ class MegalodonSettings:
 
     def __post_init__(self) -> None:
         require_positive(
-            states=self.states,
-            heads=self.heads,
-            shared=self.shared,
-            values=self.values,
-            chunk=self.chunk,
-            norm_groups=self.norm_groups,
-            rotation_base=self.rotation_base,
-            expansion=self.expansion,
+            self, "states", "heads", "shared", "values", "chunk", "norm_groups", "rotation_base", "expansion"
         )
 
 
-class Megalodon(SequenceLayer):
+class Megalodon(RecurrentLayer):
     """A Megalodon block, without the residual path around it.
 
     The matrices are drawn from normal distributions of variance 1/(3 columns), biases are zero, ω is drawn
@@ -268,12 +261,8 @@ class Megalodon(SequenceLayer):
         read, kept = attend_step(q, k, v, kept, state["count"], self.settings.rotation_base)
         return self._finish(x, mixed, read), _state(h, moments, kept)
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the state after the sequence."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         normed, *moments = self.norm(x, state["count"], state["mean"], state["variance"])
         average, h = self.average.discrete().run(widened(normed), state["h"])
         mixed, q, k, v = self._project(normed, average)
@@ -281,9 +270,7 @@ class Megalodon(SequenceLayer):
         read, kept = attend(q, k, v, kept, state["count"], self.settings.rotation_base)
         return self._finish(x, mixed, read), _state(h, moments, kept)
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of the moving average, the same at each position."""
         gate = self.average.discrete().gate
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1))

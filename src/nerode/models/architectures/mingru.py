@@ -9,7 +9,6 @@ The gate 1 - z lies in [0,1]; with `signed` it is 1 - 2z, in [-1,1]. The output 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,14 +17,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import Exact, Reference, to_float
-from nerode.models.base import DiagonalTransition, LayerKind, SequenceLayer, State, require_features
+from nerode.core import Reference, to_float
+from nerode.models.base import DiagonalTransition, LayerKind, RecurrentLayer, State, require_positive
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
-from nerode.models.registers import registers_of, share_of
-from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, combine
+from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.weight_writer import BlockPlan, WeightWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +43,10 @@ class MinGruSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(hidden=self.hidden)
+        require_positive(self, "hidden")
 
 
-class MinGru(SequenceLayer):
+class MinGru(RecurrentLayer):
     """A minGRU layer; its output is its state.
 
     The published parallel form sums logarithms, for which states must be positive; here a scan in order of
@@ -67,9 +65,7 @@ class MinGru(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀."""
-        if self.start is None:
-            return {"h": self.zeros(batch, self.outputs)}
-        return {"h": self.start.expand(batch, -1)}
+        return {"h": self.started(batch, self.outputs)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns h_t as output and state."""
@@ -77,20 +73,14 @@ class MinGru(SequenceLayer):
         h = gate * state["h"] + write
         return h, {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns all h_t and the last of them."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         h, last = diagonal_scan(*self._recurrence(x), start)
         return h, {"h": last}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gates (batch, time, hidden)."""
-        require_features(self, x)
         return DiagonalTransition(state="h", gate=self._recurrence(x)[0])
 
     def _candidate(self, x: Tensor) -> Tensor:
@@ -122,27 +112,17 @@ class MinGruWriter(WeightWriter):
         registers_of(block, self.architecture)
         return {"learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: MinGru, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, MinGru)
-        assert layer.start is not None
         layer.gate.bias.fill_(_SATURATED)
         for register in registers_of(block, self.architecture):
-            place, moving = register.place, self._score(register.gate)
+            place, kept = register.place, share_of(register.gate, self.architecture)
+            score = register.switched(Fraction(log_odds(1 - kept, kept, _SATURATED)), -_SATURATED)
             layer.gate.bias[place] = 0
-            score = PlaceForm({}, moving)
-            if register.moves is not None:
-                score = combine([(register.moves, moving + _SATURATED)], -_SATURATED)
             layer.gate.weight[place] = score.row(layer.inputs)
             share = 0 if register.gate == 1 else Fraction(1 / (1 - to_float(register.gate)))
             layer.candidate.weight[place] = register.write.scaled(share).row(layer.inputs)
-            layer.start[place] = to_float(register.start)
-
-    def _score(self, gate: Exact) -> Fraction:
-        value = share_of(gate, self.architecture)
-        if value in (0, 1):
-            return Fraction(-_SATURATED if value else _SATURATED)
-        return Fraction(math.log((1 - value) / value))
+            layer.learned_start[place] = to_float(register.start)
 
 
 class ExactMinGru(ExactGates):
@@ -150,24 +130,19 @@ class ExactMinGru(ExactGates):
 
     layer: MinGru
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns all h_t and the last of them."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         on, _ = self.decide(layer.gate(x))
-        candidate = layer._candidate(x)
-        write = torch.zeros_like(candidate) if self.signed else on * candidate
-        h, last = diagonal_scan(self.keep(on), write, state["h"])
+        h, last = self.scan(on, on * layer._candidate(x), state["h"])
         return h, {"h": last}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: MinGru) -> tuple[Tensor, Tensor]:
         """Returns the map to z."""
-        assert isinstance(layer, MinGru)
         return layer.gate.weight, layer.gate.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: MinGru, scale: float) -> None:
         """With signs, a flip writes nothing."""
-        assert isinstance(layer, MinGru)
         if self.signed:
             layer.candidate.weight.zero_()
             layer.candidate.bias.zero_()

@@ -13,7 +13,8 @@ form "large": q, k, v, ĩ, f̃ and the output gate are affine in x_t, both logit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -27,21 +28,15 @@ from nerode.models.base import (
     DiagonalTransition,
     LayerFactory,
     LayerKind,
+    RecurrentLayer,
     SequenceLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import (
-    BlockLinear,
-    HeadNorm,
-    require_divisible,
-    require_positive,
-    split_heads,
-)
+from nerode.models.parts.linear_attention import BlockLinear, HeadNorm, require_divisible, split_heads
 from nerode.models.parts.matrix_memory import (
     MlstmInputs,
     initial_memory,
@@ -49,8 +44,8 @@ from nerode.models.parts.matrix_memory import (
     mlstm_step,
     mlstm_transition,
 )
-from nerode.models.parts.short_convolution import ShortConvolution
-from nerode.models.registers import Register, registers_of, share_of
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
+from nerode.models.registers import Register, log_odds, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
@@ -94,15 +89,16 @@ class MLstmSettings:
 
     def __post_init__(self) -> None:
         require_positive(
-            heads=self.heads,
-            keys=self.keys,
-            values=self.values,
-            gate_cap=self.gate_cap,
-            norm_epsilon=self.norm_epsilon,
-            expansion=self.expansion,
-            window=self.window,
-            projection_block=self.projection_block,
-            num_blocks=self.num_blocks,
+            self,
+            "heads",
+            "keys",
+            "values",
+            "gate_cap",
+            "norm_epsilon",
+            "expansion",
+            "window",
+            "projection_block",
+            "num_blocks",
         )
         if self.epsilon < 0:
             raise InputError(f"epsilon is {self.epsilon}; it has to be 0 or more")
@@ -113,57 +109,55 @@ class MLstmSettings:
             )
 
 
-class MLstmHeads(SequenceLayer):
-    """The heads of an mLSTM whose keys, values and gates read the input as it is."""
+class MLstmHeads(RecurrentLayer):
+    """The heads of an mLSTM; a form says what they read, and what it makes of h."""
 
-    settings: MLstmSettings
-    head_shape: tuple[int, int, int]
-    query: nn.Linear
-    key: nn.Linear
-    value: nn.Linear
-    input_gate: nn.Linear
-    forget_gate: nn.Linear
-    start: nn.Parameter | None
-    start_normaliser: nn.Parameter | None
+    convolution: ShortConvolution | None
+    start_normaliser: Tensor | None
+
+    def __init__(self, inputs: int, outputs: int, settings: MLstmSettings, *, keys: int, values: int) -> None:
+        super().__init__(inputs, outputs)
+        self.settings = settings
+        self.head_shape = (
+            settings.heads,
+            require_divisible("keys", keys, settings.heads),
+            require_divisible("values", values, settings.heads),
+        )
+        self.convolution = self.start = self.start_normaliser = None
+
+    def _learn_start(self) -> None:
+        if self.settings.learned_start:
+            self.start = nn.Parameter(torch.zeros(self.head_shape))
+            self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2]))
 
     def initial_state(self, batch: int) -> State:
-        """Returns C₀, n₀ and m₀ = 0."""
-        return initial_memory(self.zeros(batch, *self.head_shape), self.start, self.start_normaliser)
+        """Returns C₀, n₀, m₀ = 0, and an empty window where there is a convolution."""
+        memory = initial_memory(self.zeros(batch, *self.head_shape), self.start, self.start_normaliser)
+        return memory | first_window(self.convolution, batch)
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
-        """Returns the output of one position and C, n, m after it."""
-        h, state = mlstm_step(self._gates(x), state, self.settings.epsilon)
-        return self._give(x, h), state
+        """Returns the output of one position and the state after it."""
+        g, beside, after = self._read(x, state)
+        h, memory = mlstm_step(g, state, self.settings.epsilon)
+        return self._give(h, beside), memory | after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence and C, n, m after it."""
-        require_features(self, x)
-        h, state = mlstm_scan(self._gates(x), state or self.initial_state(len(x)), self.settings.epsilon)
-        return self._give(x, h), state
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence and the state after it."""
+        g, beside, after = self._read(x, state)
+        h, memory = mlstm_scan(g, state, self.settings.epsilon)
+        return self._give(h, beside), memory | after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of C in its stabilised coordinates."""
-        return mlstm_transition(self._gates(x), state or self.initial_state(len(x)))
+        return mlstm_transition(self._read(x, state)[0], state)
 
-    def _gates(self, x: Tensor) -> MlstmInputs:
-        q, k, v = (split_heads(part(x), self.head_shape[0]) for part in (self.query, self.key, self.value))
-        return MlstmInputs(
-            q=q,
-            k=k * k.shape[-1] ** -0.5,
-            v=v,
-            log_input=self._logit(self.input_gate(x)),
-            log_forget=_log_forget(self._logit(self.forget_gate(x)), self.settings),
-        )
+    @abstractmethod
+    def _read(self, x: Tensor, state: State) -> tuple[MlstmInputs, tuple[Tensor, ...], State]:
+        """The inputs of the heads, what `_give` reads beside h, and the window after them."""
 
-    def _logit(self, logit: Tensor) -> Tensor:
-        return logit
-
-    def _give(self, x: Tensor, h: Tensor) -> Tensor:
-        raise NotImplementedError
+    @abstractmethod
+    def _give(self, h: Tensor, beside: tuple[Tensor, ...]) -> Tensor:
+        """The outputs."""
 
 
 class MLstmCell(MLstmHeads):
@@ -176,28 +170,22 @@ class MLstmCell(MLstmHeads):
 
     def __init__(self, inputs: int, settings: MLstmSettings) -> None:
         keys, values = settings.keys or inputs, settings.values or inputs
-        super().__init__(inputs, values)
-        self.settings = settings
-        heads = settings.heads
-        self.head_shape = (
-            heads,
-            require_divisible("keys", keys, heads),
-            require_divisible("values", values, heads),
-        )
+        super().__init__(inputs, values, settings, keys=keys, values=values)
         self.query, self.key = Linear(inputs, keys), Linear(inputs, keys)
         self.value = Linear(inputs, values)
-        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
+        self.input_gate, self.forget_gate = _gate_maps(inputs, settings.heads)
         self.output_gate = Linear(inputs, values) if settings.output_gate else None
-        learned = settings.learned_start
-        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
-        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
+        self._learn_start()
 
-    def _give(self, x: Tensor, h: Tensor) -> Tensor:
+    def _read(self, x: Tensor, state: State) -> tuple[MlstmInputs, tuple[Tensor, ...], State]:
+        return _affine_inputs(self, x, lambda logit: logit), (x,), {}
+
+    def _give(self, h: Tensor, beside: tuple[Tensor, ...]) -> Tensor:
         y = h.flatten(-2)
-        return y if self.output_gate is None else torch.sigmoid(self.output_gate(x)) * y
+        return y if self.output_gate is None else torch.sigmoid(self.output_gate(*beside)) * y
 
 
-class MLstmBlock(SequenceLayer):
+class MLstmBlock(MLstmHeads):
     """The mLSTM block: up-projection, convolution, cell, norm, skip, gate and down-projection.
 
     Initial weights as in the authors' code: the maps up and to q, k, v normal with variance 2 / (5 inputs),
@@ -208,75 +196,44 @@ class MLstmBlock(SequenceLayer):
     Implements: [Beck2024]
     """
 
+    convolution: ShortConvolution
+
     def __init__(self, inputs: int, settings: MLstmSettings) -> None:
-        super().__init__(inputs, inputs)
-        self.settings = settings
-        heads, width = settings.heads, round(settings.expansion * inputs)
-        size = require_divisible("inner features", width, heads)
-        self.head_shape = (heads, size, size)
+        width = round(settings.expansion * inputs)
+        require_divisible("inner features", width, settings.heads)
+        super().__init__(inputs, inputs, settings, keys=width, values=width)
         self.up = Linear(inputs, 2 * width, bias=False)
         self.convolution = ShortConvolution(width, settings.window)
         self.query = BlockLinear(width, settings.projection_block)
         self.key = BlockLinear(width, settings.projection_block)
         self.value = BlockLinear(width, settings.projection_block)
-        self.input_gate, self.forget_gate = _gate_maps(3 * width, heads)
-        self.norm = HeadNorm(heads, width, "layer")
+        self.input_gate, self.forget_gate = _gate_maps(3 * width, settings.heads)
+        self.norm = HeadNorm(settings.heads, width, "layer")
         self.skip = nn.Parameter(torch.ones(width))
         self.down = Linear(width, inputs, bias=False)
-        learned = settings.learned_start
-        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned else None
-        self.start_normaliser = nn.Parameter(torch.zeros(self.head_shape[:2])) if learned else None
+        self._learn_start()
         for part in (self.up, self.query, self.key, self.value):
             nn.init.normal_(part.weight, std=math.sqrt(2 / (5 * inputs)))
         nn.init.normal_(self.down.weight, std=2 / settings.num_blocks / math.sqrt(inputs))
 
-    def initial_state(self, batch: int) -> State:
-        """Returns C₀, n₀, m₀ = 0 and an empty window of the convolution."""
-        memory = initial_memory(self.zeros(batch, *self.head_shape), self.start, self.start_normaliser)
-        return {**memory, "window": self.convolution.initial_window(batch)}
-
-    def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
-        """Returns the output of one position and the state after it."""
+    def _read(self, x: Tensor, state: State) -> tuple[MlstmInputs, tuple[Tensor, ...], State]:
         u, z = self.up(x).chunk(2, dim=-1)
-        c, window = self.convolution.step(u, state["window"])
+        c, after = look_back(self.convolution, u, state)
         c = nn.functional.silu(c)
-        h, memory = mlstm_step(self._gates(u, c), state, self.settings.epsilon)
-        return self._give(h, c, z), {**memory, "window": window}
-
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence and the state after it."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
-        u, z = self.up(x).chunk(2, dim=-1)
-        c, window = self.convolution(u, state["window"])
-        c = nn.functional.silu(c)
-        h, memory = mlstm_scan(self._gates(u, c), state, self.settings.epsilon)
-        return self._give(h, c, z), {**memory, "window": window}
-
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
-        """Returns the gate of C in its stabilised coordinates."""
-        state = state or self.initial_state(len(x))
-        u, _ = self.up(x).chunk(2, dim=-1)
-        c, _ = self.convolution(u, state["window"])
-        return mlstm_transition(self._gates(u, nn.functional.silu(c)), state)
-
-    def _gates(self, u: Tensor, c: Tensor) -> MlstmInputs:
         q, k, v = self.query(c), self.key(c), self.value(u)
         seen = torch.cat([q, k, v], dim=-1)
         heads, size, _ = self.head_shape
-        return MlstmInputs(
+        g = MlstmInputs(
             q=split_heads(q, heads),
             k=split_heads(k, heads) * size**-0.5,
             v=split_heads(v, heads),
             log_input=self.input_gate(seen),
             log_forget=_log_forget(self.forget_gate(seen), self.settings),
         )
+        return g, (c, z), after
 
-    def _give(self, h: Tensor, c: Tensor, z: Tensor) -> Tensor:
+    def _give(self, h: Tensor, beside: tuple[Tensor, ...]) -> Tensor:
+        c, z = beside
         return self.down((self.norm(h) + self.skip * c) * nn.functional.silu(z))  # type: ignore[no-any-return]
 
 
@@ -289,27 +246,37 @@ class MLstmLarge(MLstmHeads):
     """
 
     def __init__(self, inputs: int, settings: MLstmSettings) -> None:
-        super().__init__(inputs, inputs)
-        self.settings, self.start, self.start_normaliser = settings, None, None
-        heads, keys, values = settings.heads, settings.keys or inputs // 2, settings.values or inputs
-        self.head_shape = (
-            heads,
-            require_divisible("keys", keys, heads),
-            require_divisible("values", values, heads),
-        )
+        keys, values = settings.keys or inputs // 2, settings.values or inputs
+        super().__init__(inputs, inputs, settings, keys=keys, values=values)
         self.query, self.key, self.value, self.output_gate = (
             Linear(inputs, width, bias=False) for width in (keys, keys, values, values)
         )
-        self.input_gate, self.forget_gate = _gate_maps(inputs, heads)
-        self.norm = HeadNorm(heads, values, "layer", eps=settings.norm_epsilon)
+        self.input_gate, self.forget_gate = _gate_maps(inputs, settings.heads)
+        self.norm = HeadNorm(settings.heads, values, "layer", eps=settings.norm_epsilon)
         self.down = Linear(values, inputs, bias=False)
 
-    def _logit(self, logit: Tensor) -> Tensor:
-        return self.settings.gate_cap * torch.tanh(logit / self.settings.gate_cap)
+    def _read(self, x: Tensor, state: State) -> tuple[MlstmInputs, tuple[Tensor, ...], State]:
+        cap = self.settings.gate_cap
+        return _affine_inputs(self, x, lambda logit: cap * torch.tanh(logit / cap)), (x,), {}
 
-    def _give(self, x: Tensor, h: Tensor) -> Tensor:
-        y: Tensor = self.down(torch.sigmoid(self.output_gate(x)) * self.norm(h))
+    def _give(self, h: Tensor, beside: tuple[Tensor, ...]) -> Tensor:
+        y: Tensor = self.down(torch.sigmoid(self.output_gate(*beside)) * self.norm(h))
         return y
+
+
+def _affine_inputs(
+    layer: MLstmCell | MLstmLarge, x: Tensor, capped: Callable[[Tensor], Tensor]
+) -> MlstmInputs:
+    """The inputs of heads that read x as it is."""
+    heads = layer.settings.heads
+    q, k, v = (split_heads(part(x), heads) for part in (layer.query, layer.key, layer.value))
+    return MlstmInputs(
+        q=q,
+        k=k * k.shape[-1] ** -0.5,
+        v=v,
+        log_input=capped(layer.input_gate(x)),
+        log_forget=_log_forget(capped(layer.forget_gate(x)), layer.settings),
+    )
 
 
 _FORMS: dict[str, LayerFactory] = {"block": MLstmBlock, "cell": MLstmCell, "large": MLstmLarge}
@@ -355,10 +322,8 @@ class MLstmWriter(WeightWriter):
         """Returns a head for each place of the stream."""
         return {"form": "cell", "heads": width, "epsilon": 0.0, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: MLstmCell, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, MLstmCell)
-        assert layer.start is not None
         assert layer.output_gate is not None
         layer.output_gate.bias.fill_(_SATURATED)
         layer.forget_gate.bias.fill_(_SATURATED)
@@ -373,17 +338,16 @@ class MLstmWriter(WeightWriter):
             set_rows(layer.value, [register.write.scaled(1 / _KEY)], first=head)
             if register.moves is not None or register.gate != 1:
                 self._set_gates(layer, register)
-            layer.start[head] = to_float(register.start)
+            layer.learned_start[head] = to_float(register.start)
 
     def _set_counter(self, layer: MLstmCell, register: Register) -> None:
-        assert layer.start is not None
         assert layer.start_normaliser is not None
         head = register.place
         set_rows(layer.query, [PlaceForm({ONE: 1})], first=head)
         set_rows(layer.key, [register.write], first=head)
         set_rows(layer.value, [PlaceForm({ONE: 1})], first=head)
         layer.input_gate.bias[head] = 0
-        layer.start[head] = to_float(register.start)
+        layer.learned_start[head] = to_float(register.start)
         layer.start_normaliser[head] = to_float(register.start)
 
     def _set_gates(self, layer: MLstmCell, register: Register) -> None:
@@ -397,7 +361,7 @@ class MLstmWriter(WeightWriter):
         value = share_of(gate, self.architecture)
         if value == 1:
             raise NotCompilable(self.architecture, [f"a gate that writes is {gate}; here it lies below 1"])
-        return Fraction(-_SATURATED) if value == 0 else Fraction(math.log(value / (1 - value)))
+        return Fraction(log_odds(value, 1 - value, _SATURATED))
 
 
 _CONSTANT = 32.0
@@ -426,11 +390,10 @@ class ExactMLstm(ExactGates):
         """Draws the maps to the gates, which the plain block starts at 0."""
         nn.init.normal_(self.layer.input_gate.weight, std=0.1)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
         heads, size, _ = layer.head_shape
-        state = state or layer.initial_state(len(x))
         u, z = layer.up(x).chunk(2, dim=-1)
         c, window = layer.convolution(u, state["window"])
         first = torch.zeros(heads * size, dtype=torch.bool)
@@ -440,13 +403,11 @@ class ExactMLstm(ExactGates):
         k = size**0.5 * first.to(c.dtype).expand_as(c)
         v = layer.value(u)
         on, _ = self.decide(layer.input_gate(torch.cat([q, k, v], dim=-1)))
-        write = on[..., None] * split_heads(v, heads)
-        gate = self.keep(on)[..., None].expand_as(write)
-        memory, last = diagonal_scan(gate.flatten(2), write.flatten(2), state["C"][:, :, 0].flatten(1))
-        shown = memory.view_as(write) / (1 + layer.settings.epsilon)
+        memory, last = self.scan(on[..., None], on[..., None] * split_heads(v, heads), state["C"][:, :, 0])
+        shown = memory / (1 + layer.settings.epsilon)
         C = torch.zeros_like(state["C"])
-        C[:, :, 0] = last.view(len(x), heads, size)
-        return layer._give(shown, c, z), {**state, "C": C, "window": window}
+        C[:, :, 0] = last
+        return layer._give(shown, (c, z)), {**state, "C": C, "window": window}
 
     def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
         """Returns the map to the input gates."""
@@ -454,9 +415,8 @@ class ExactMLstm(ExactGates):
             raise InputError('exact gates are for the mLSTM with form = "block" and forget = "sigmoid"')
         return layer.input_gate.weight, layer.input_gate.bias
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: MLstmBlock, scale: float) -> None:
         """Sets the keys to the first axes, and lets the forget gate forget where the input gate writes."""
-        assert isinstance(layer, MLstmBlock)
         _, size, _ = layer.head_shape
         layer.convolution.weight[::size] = 0.0
         assert layer.convolution.bias is not None

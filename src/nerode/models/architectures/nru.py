@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.nru import Heads, nru, nru_step
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
@@ -57,7 +57,7 @@ class NruSettings:
             )
 
 
-class Nru(SequenceLayer):
+class Nru(RecurrentLayer):
     """An NRU layer; its output is h, its state h and the memory.
 
     Every linear map is drawn as torch draws its own, uniformly from ±1/√(number of its inputs), as in the
@@ -105,12 +105,8 @@ class Nru(SequenceLayer):
         )
         return h, {"h": h, "memory": memory}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns all h_t, and the last h_t and m_t."""
-        require_features(self, x)
-        state = self.initial_state(len(x)) if state is None else state
         h, memory = nru(
             self.read(x),
             *(self.recurrent, self.head_weight, self.head_bias),
@@ -131,14 +127,12 @@ class NruWriter(WeightWriter):
             raise NotCompilable(self.architecture, [f"layer {self.layer_of(block).name} is not rectified"])
         return {"hidden": self.layer_of(block).width, "memory": 4, "heads": 4, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Nru, block: BlockPlan) -> None:
         """Sets the weights of the units; those of the heads are 0."""
-        assert isinstance(layer, Nru)
-        assert layer.start is not None
         (update,) = self.cell_of(block, "elman").gates
         set_affine(layer.read.weight, layer.read.bias, update.inputs, block.columns)
         layer.recurrent[:, : layer.outputs] = update.recurrent
-        layer.start[: layer.outputs] = as_tensor(self.layer_of(block).start)
+        layer.learned_start[: layer.outputs] = as_tensor(self.layer_of(block).start)
 
 
 KIND = LayerKind(

@@ -19,9 +19,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import LayerKind
+from nerode.models.base import LayerKind, require_positive
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import DenseLayer
 from nerode.models.weight_writer import (
@@ -64,7 +63,7 @@ class OrthogonalSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(blocks=self.blocks, columns=self.columns, outputs=self.outputs, spread=self.spread)
+        require_positive(self, "blocks", "columns", "outputs", "spread")
         if self.size < 2:
             raise InputError(f"rotations of size {self.size} were asked for; they need 2 or more")
 
@@ -152,9 +151,8 @@ class OrthogonalWriter(WeightWriter):
         shape = {"blocks": 1, "size": size, "columns": 1}
         return {**shape, "form": "matrix", "write": True, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Orthogonal, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Orthogonal)
         if block.layer is None:
             return
         assert layer.B is not None

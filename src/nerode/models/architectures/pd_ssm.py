@@ -22,13 +22,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference, to_complex
-from nerode.models.base import LayerKind, State, Surroundings, require_features
+from nerode.models.base import LayerKind, State, Surroundings, require_positive
 from nerode.models.kernels.choice_scan import choice_scan, choose_rows
 from nerode.models.kernels.linear import Linear, linear
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import DenseLayer
-from nerode.models.registers import Register, distinct_moves, read_registers
+from nerode.models.registers import Register, distinct_moves, log_odds, read_registers
 from nerode.models.weight_writer import (
     BlockPlan,
     GatedPlan,
@@ -63,7 +62,7 @@ class PdSsmSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(states=self.states, dictionary=self.dictionary, expansion=self.expansion)
+        require_positive(self, "states", "dictionary", "expansion")
 
 
 class PdSsm(DenseLayer):
@@ -106,12 +105,9 @@ class PdSsm(DenseLayer):
         through = self.settings.straight_through
         return choose_rows(self._shares(x), widened(self.dictionary), straight_through=through)
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and h after it, without making the matrices."""
-        require_features(self, x)
-        h = (self.initial_state(len(x)) if state is None else state)["h"]
+        h = state["h"]
         written = self.writes(x)
         states = choice_scan(
             self._shares(x),
@@ -176,13 +172,11 @@ class PdSsmWriter(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: PdSsm, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, PdSsm)
         if block.layer is None:
             return
         assert layer.B is not None
-        assert layer.start is not None
         for letter, place in enumerate(block.letters):
             layer.S.weight[letter, place] = _SATURATED
         self._fill_matrices(layer, block)
@@ -191,7 +185,7 @@ class PdSsmWriter(WeightWriter):
                 layer.B[i, :, part] = form.row(layer.inputs).to(layer.B)
         for i, value in enumerate(block.layer.start):
             number = to_complex(value)
-            layer.start[i, 0], layer.start[i, 1] = number.real, number.imag
+            layer.learned_start[i, 0], layer.learned_start[i, 1] = number.real, number.imag
         for i, place in enumerate(block.states):
             layer.C.weight[place, i] = 1
 
@@ -263,9 +257,7 @@ def _polar(value: complex) -> tuple[float, float]:
 
 
 def _logit(share: float) -> float:
-    if share <= 0 or share >= 1:
-        return _SATURATED if share >= 1 else -_SATURATED
-    return math.log(share / (1 - share))
+    return log_odds(share, 1 - share, _SATURATED)
 
 
 def _first(mlp: nn.Sequential) -> nn.Linear:

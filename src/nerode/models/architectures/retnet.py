@@ -19,21 +19,15 @@ from nerode.core import InputError, Reference
 from nerode.models.base import (
     DenseTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.attention import turn_pairs
-from nerode.models.parts.linear_attention import (
-    HeadNorm,
-    HeadNormKind,
-    require_divisible,
-    require_positive,
-    split_heads,
-)
+from nerode.models.parts.linear_attention import HeadNorm, HeadNormKind, require_divisible, split_heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +52,10 @@ class RetNetSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, keys=self.keys, values=self.values, outputs=self.outputs)
+        require_positive(self, "heads", "keys", "values", "outputs")
 
 
-class RetNet(SequenceLayer):
+class RetNet(RecurrentLayer):
     """A layer of multi-scale retention.
 
     Weights are drawn by Xavier's rule, with gain 2^-2.5 but for the last map, as the authors' code does. Keys
@@ -93,9 +87,7 @@ class RetNet(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀ (batch, heads, pairs of keys, 2, values)."""
-        if self.start is None:
-            return {"S": self.zeros(batch, *self.head_shape)}
-        return {"S": self.start.expand(batch, -1, -1, -1, -1)}
+        return {"S": self.started(batch, *self.head_shape)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and S after it."""
@@ -105,15 +97,12 @@ class RetNet(SequenceLayer):
         reading = (q.reshape(pairs.shape)[..., None] * matrix).sum((-3, -2))
         return self._give(x, reading), {"S": matrix}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and S after it.
 
         In coordinates that turn with the state only the decay is left.
         """
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["S"]
+        start = state["S"]
         batch, time, _ = x.shape
         q, k, v = self._attend(x)
         angles = torch.arange(1, time + 1, device=x.device)[:, None] * self._angles(x.device)
@@ -123,9 +112,7 @@ class RetNet(SequenceLayer):
         final = turn_pairs(final.transpose(-2, -1), -angles[-1]).transpose(-2, -1)
         return self._give(x, reading), {"S": final.reshape(batch, *self.head_shape)}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns γ R(-θ), the same at each position: a two by two matrix for each pair of keys."""
         turn = self._turn(x)
         return DenseTransition(state="S", matrix=turn.expand(*x.shape[:2], *turn.shape), columns=True)

@@ -23,14 +23,13 @@ from nerode.core import Reference
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.linear_attention import require_positive
 from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
 
@@ -50,10 +49,10 @@ class Rwkv4Settings:
     depth: Depth = field(default_factory=Depth)
 
     def __post_init__(self) -> None:
-        require_positive(width=self.width, outputs=self.outputs)
+        require_positive(self, "width", "outputs")
 
 
-class Rwkv4(SequenceLayer):
+class Rwkv4(RecurrentLayer):
     """The time mixing of RWKV-4; `rwkv-channel-mix` is its feed-forward part.
 
     Decay, bonus and mixtures start as in the authors' code. Their maps to r and k and their last map start at
@@ -100,12 +99,8 @@ class Rwkv4(SequenceLayer):
         sums = {"numerator": keep * top + write * v, "denominator": keep * bottom + write, "m": after}
         return self.output(r * o), {**sums, "last": x}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and the sums and the last x after it."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         r, k, v = self._attend(x, before(x, state["last"]))
         keep, earlier, m = self._gates(k, state["m"])
         write = torch.exp(k - m)
@@ -117,11 +112,8 @@ class Rwkv4(SequenceLayer):
         after = {"numerator": final[:, 0], "denominator": final[:, 1], "m": m[:, -1], "last": x[:, -1]}
         return self.output(r * o), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of the stored numerator, e^{m_{t-1} - w - m_t}, which lies between 0 and 1."""
-        state = state or self.initial_state(len(x))
         _, k, _ = self._attend(x, before(x, state["last"]))
         return DiagonalTransition(state="numerator", gate=self._gates(k, state["m"])[0])
 
@@ -156,10 +148,10 @@ class RwkvChannelMixSettings:
     depth: Depth = field(default_factory=Depth)
 
     def __post_init__(self) -> None:
-        require_positive(expansion=self.expansion)
+        require_positive(self, "expansion")
 
 
-class RwkvChannelMix(SequenceLayer):
+class RwkvChannelMix(RecurrentLayer):
     """The channel mixing of RWKV, as a layer of its own; its state is the position before.
 
     Mixtures start as in the authors' code. Their maps by W_r and W_v start at zero, which the residual path
@@ -186,12 +178,9 @@ class RwkvChannelMix(SequenceLayer):
         """Returns the output of one position, and x after it."""
         return self._mix(x, state["last"]), {"last": x}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and the last x after it."""
-        require_features(self, x)
-        last = (state or self.initial_state(len(x)))["last"]
+        last = (state)["last"]
         return self._mix(x, before(x, last)), {"last": x[:, -1]}
 
     def _mix(self, x: Tensor, last: Tensor) -> Tensor:

@@ -21,10 +21,10 @@ from nerode.core import Reference, to_float
 from nerode.models.base import (
     DiagonalTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
@@ -35,7 +35,6 @@ from nerode.models.parts.linear_attention import (
     HeadNorm,
     HeadNormKind,
     require_divisible,
-    require_positive,
     split_heads,
 )
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
@@ -73,16 +72,10 @@ class Rwkv6Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads,
-            width=self.width,
-            outputs=self.outputs,
-            mix_rank=self.mix_rank,
-            decay_rank=self.decay_rank,
-        )
+        require_positive(self, "heads", "width", "outputs", "mix_rank", "decay_rank")
 
 
-class Rwkv6(SequenceLayer):
+class Rwkv6(RecurrentLayer):
     """The time mixing of RWKV-6; `rwkv-channel-mix` is its feed-forward part.
 
     Initial weights as in the authors' code but for the last map. They start it at zero, which the residual
@@ -116,10 +109,7 @@ class Rwkv6(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀ and features of zero before the first position."""
-        matrix = self.zeros(batch, *self.head_shape)
-        if self.start is not None:
-            matrix = self.start.expand_as(matrix)
-        return {"S": matrix, "last": self.zeros(batch, self.inputs)}
+        return {"S": self.started(batch, *self.head_shape), "last": self.zeros(batch, self.inputs)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position, and S and x after it."""
@@ -129,12 +119,8 @@ class Rwkv6(SequenceLayer):
         reading = (a.q[..., None] * seen).sum(-2)
         return self._give(reading, gate), {"S": a.decay[..., None] * state["S"] + written, "last": x}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and S and the last x after it."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         a, gate = self._attend(x, before(x, state["last"]))
         # The scan reads after it writes; what is read before it writes is read after the write before.
         q = torch.cat([a.q[:, 1:], torch.zeros_like(a.q[:, :1])], dim=1)
@@ -144,11 +130,8 @@ class Rwkv6(SequenceLayer):
         reading = reading + (a.q * self.bonus * a.k).sum(-1, keepdim=True) * a.v
         return self._give(reading, gate), {"S": final, "last": x[:, -1]}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the decay w of each row of S."""
-        state = state or self.initial_state(len(x))
         a, _ = self._attend(x, before(x, state["last"]))
         return DiagonalTransition(state="S", gate=a.decay[..., None])
 
@@ -223,10 +206,8 @@ class Rwkv6Writer(WeightWriter):
         sizes = {"heads": n, "width": _KEYS * n, "mix_rank": 1, "decay_rank": rank}
         return {**sizes, "norm": "none", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Rwkv6, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Rwkv6)
-        assert layer.start is not None
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         for number, signal in enumerate(signals):
@@ -240,15 +221,14 @@ class Rwkv6Writer(WeightWriter):
             first, share = _KEYS * i, share_of(register.gate, self.architecture)
             hold = log_decay(share if register.moves is None else 1)
             layer.decay[first] = hold
-            kept = PlaceForm({}, register.gate)
             if register.moves is not None:
                 layer.decay_up[signals.index(register.moves), first] = log_decay(share) - hold
-                kept = register.moves.scaled(register.gate - 1).plus(PlaceForm({}, 1))
+            kept = register.switched(register.gate, 1)
             set_rows(layer.receptance, [kept, PlaceForm({}, 1), PlaceForm({}, -1)], first=first)
             set_rows(layer.key, ones, first=first)
             set_rows(layer.value, [register.write], first=first)
             layer.bonus[i, 1] = 1
-            layer.start[i, 0, 0] = to_float(register.start)
+            layer.learned_start[i, 0, 0] = to_float(register.start)
             layer.output.weight[register.place, first] = 1 / _GATE
 
 

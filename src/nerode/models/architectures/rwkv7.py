@@ -22,15 +22,16 @@ from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
     DenseTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import erase_scan
-from nerode.models.parts.linear_attention import HeadNorm, require_divisible, require_positive, split_heads
-from nerode.models.registers import distinct_moves, registers_of, share_of
+from nerode.models.parts.linear_attention import HeadNorm, require_divisible, split_heads
+from nerode.models.parts.short_convolution import before
+from nerode.models.registers import distinct_moves, log_odds, registers_of, share_of
 from nerode.models.weight_writer import BlockPlan, PlaceForm, WeightWriter, set_rows
 
 FASTEST = math.exp(-0.5)
@@ -78,9 +79,7 @@ class Rwkv7Settings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(
-            heads=self.heads, decay_rank=self.decay_rank, rate_rank=self.rate_rank, gate_rank=self.gate_rank
-        )
+        require_positive(self, "heads", "decay_rank", "rate_rank", "gate_rank")
         if not 0 <= self.layer < self.layers:
             raise InputError(
                 f"layer is {self.layer} of {self.layers} layers; it has to be 0 or more and below"
@@ -114,7 +113,7 @@ class Rwkv7Inputs(NamedTuple):
     erase: Tensor
 
 
-class Rwkv7(SequenceLayer):
+class Rwkv7(RecurrentLayer):
     """An RWKV-7 layer (time mixing), with the weights drawn as in the authors' training code.
 
     Left out: the values of the first layer, which later layers mix into theirs, because a layer reads nothing
@@ -171,10 +170,7 @@ class Rwkv7(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S, and the token before the first, which is zero."""
-        if self.start is None:
-            state = {"S": self.zeros(batch, self.heads, self.width, self.width)}
-        else:
-            state = {"S": self.start.expand(batch, -1, -1, -1)}
+        state = {"S": self.started(batch, self.heads, self.width, self.width)}
         if self.mix is not None:
             state["before"] = self.zeros(batch, self.inputs)
         return state
@@ -189,34 +185,27 @@ class Rwkv7(SequenceLayer):
         after = {"S": S} if self.mix is None else {"S": S, "before": x}
         return self._read((r * S).sum(-2), signals, gate), after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        state = state or self.initial_state(len(x))
         signals, gate = self._sequence(x, state)
         readings, S = erase_scan(*signals, state["S"])
         after = {"S": S} if self.mix is None else {"S": S, "before": x[:, -1]}
         return self._read(readings, signals, gate), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns diag(w) - (a ∘ κ̂) κ̂ᵀ of each position."""
-        signals, _ = self._sequence(x, state or self.initial_state(len(x)))
+        signals, _ = self._sequence(x, state)
         taken = signals.erase[..., None] * signals.lookup[..., None, :]
         return DenseTransition(state="S", matrix=torch.diag_embed(signals.w) - taken, columns=True)
 
     def _sequence(self, x: Tensor, state: State) -> tuple[Rwkv7Inputs, Tensor | None]:
-        require_features(self, x)
-        before = None if self.mix is None else torch.cat([state["before"][:, None], x[:, :-1]], dim=1)
-        return self._signals(x, before)
+        return self._signals(x, None if self.mix is None else before(x, state["before"]))
 
-    def _signals(self, x: Tensor, before: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
+    def _signals(self, x: Tensor, last: Tensor | None) -> tuple[Rwkv7Inputs, Tensor | None]:
         """The arguments of the scan, and the gate of the output."""
         x_r, x_w, x_k, x_v, x_a, x_g = [x] * 6
-        if self.mix is not None and before is not None:
-            mixed = x[..., None, :] + (before - x)[..., None, :] * self.mix
+        if self.mix is not None and last is not None:
+            mixed = x[..., None, :] + (last - x)[..., None, :] * self.mix
             x_r, x_w, x_k, x_v, x_a, x_g = mixed.unbind(-2)
         r, k, v = self.query(x_r), self.key(x_k), self.value(x_v)
         w = torch.ones_like(k) if self.decay is None else torch.exp(-FASTEST * self.decay(x_w).sigmoid())
@@ -271,12 +260,10 @@ class Rwkv7Writer(WeightWriter):
             "learned_start": True,
         }
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Rwkv7, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Rwkv7)
         assert layer.decay is not None
         assert layer.gate is not None
-        assert layer.start is not None
         registers = registers_of(block, self.architecture, tied=False)
         signals = distinct_moves(registers)
         if layer.mix is not None:
@@ -291,20 +278,13 @@ class Rwkv7Writer(WeightWriter):
         set_rows(layer.rate.down, signals)
         for register in registers:
             i, share = register.place, share_of(register.gate, self.architecture)
-            hold = _rate(share if register.moves is None else 1)
-            layer.rate.up.bias[i] = hold
+            rate = log_odds(1 - share, share, _SURE)
+            layer.rate.up.bias[i] = rate if register.moves is None else -_SURE
             if register.moves is not None:
-                layer.rate.up.weight[i, signals.index(register.moves)] = _rate(share) - hold
+                layer.rate.up.weight[i, signals.index(register.moves)] = rate + _SURE
             set_rows(layer.value, [register.write], first=i)
-            layer.start[i, 0, 0] = to_float(register.start)
+            layer.learned_start[i, 0, 0] = to_float(register.start)
             layer.output.weight[i, i] = 1
-
-
-def _rate(gate: float) -> float:
-    """The logit of a = 1 - gate."""
-    if gate in (0, 1):
-        return _SURE if gate == 0 else -_SURE
-    return math.log((1 - gate) / gate)
 
 
 KIND = LayerKind(

@@ -25,14 +25,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor, nn
 
 from nerode.core import NotCompilable, Reference
-from nerode.models.base import (
-    DenseTransition,
-    LayerKind,
-    SequenceLayer,
-    State,
-    Surroundings,
-    require_features,
-)
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.state_space import (
     Mixing,
@@ -75,7 +68,7 @@ class S4Settings:
         require_steps(self.smallest_step, self.largest_step)
 
 
-class S4(SequenceLayer):
+class S4(RecurrentLayer):
     """An S4 layer, without the norm and the residual path around it.
 
     λ, P and B begin as those of HiPPO-LegS, the step sizes are drawn evenly on a logarithmic scale, C from a
@@ -113,20 +106,15 @@ class S4(SequenceLayer):
         h = as_complex(torch.unflatten(state["h"], -1, (-1, 2)))
         h = gate * h - low * _joined(high, h) + write * widened(x)[..., None]
         y = _joined(as_complex(self.C), h)[..., 0]
-        return self._finish(y, x), {"h": torch.view_as_real(h).flatten(-2)}
+        return self.readout.finish(y, x, self.D), {"h": torch.view_as_real(h).flatten(-2)}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         y, h = dense_system(widened(x), *shared(S4._in_steps, self), start)
-        return self._finish(y[..., 0], x), {"h": h}
+        return self.readout.finish(y[..., 0], x, self.D), {"h": h}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns the matrix of each feature, the same at each position."""
         matrix = _matrix(*self._discrete()[:-1])
         return DenseTransition(state="h", matrix=matrix.expand(*x.shape[:2], -1, -1, -1))
@@ -147,11 +135,6 @@ class S4(SequenceLayer):
         low = low / (1 + _joined(P.conj(), low))
         write = 2 * (inverse * B - low * _joined(high, B))
         return (double + rate) * inverse, 2 * double * low, high, write
-
-    def _finish(self, y: Tensor, x: Tensor) -> Tensor:
-        y = y.to(x.dtype)
-        y = y if self.D is None else y + self.D * x
-        return self.readout(y)  # type: ignore[no-any-return]
 
 
 def _joined(row: Tensor, h: Tensor) -> Tensor:
@@ -185,11 +168,9 @@ class S4Writer(ChannelWriter):
         """Returns one complex state per channel and a linear map after them."""
         return {"states": 2, "activation": False, "mixing": "linear", "learned_start": True}
 
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: S4, channel: Channel) -> None:
         """Sets one channel."""
-        assert isinstance(layer, S4)
         assert isinstance(layer.readout.mixing, nn.Linear)
-        assert layer.start is not None
         gate, number = channel.gate, channel.number
         if gate == -1:
             raise NotCompilable(self.architecture, ["a gate is -1, which the bilinear rule has no rate for"])
@@ -198,7 +179,7 @@ class S4Writer(ChannelWriter):
         layer.frequency[number] = rate.imag
         set_pair(layer.B[number, 0], channel.write * (2 - rate) / 2)
         set_pair(layer.C[number, 0], channel.read)
-        set_pair(layer.start[number], channel.start)
+        set_pair(layer.learned_start[number], channel.start)
         layer.readout.mixing.weight[channel.shown, number] = 1
 
 

@@ -103,7 +103,7 @@ class S4d(SequenceLayer):
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and h_t."""
         y, h = self.ssm.discrete().step(widened(x), state["h"])
-        return self._finish(y, x), {"h": h}
+        return self.readout.finish(y, x, self.D), {"h": h}
 
     def forward(
         self, x: Float[Tensor, "batch time inputs"], state: State | None = None
@@ -113,7 +113,7 @@ class S4d(SequenceLayer):
         if state is None and self.start is not None:
             state = self.initial_state(len(x))
         y, h = self.ssm.discrete().run(widened(x), None if state is None else state["h"])
-        return self._finish(y, x), {"h": h}
+        return self.readout.finish(y, x, self.D), {"h": h}
 
     def transition(
         self, x: Float[Tensor, "batch time inputs"], state: State | None = None
@@ -121,11 +121,6 @@ class S4d(SequenceLayer):
         """Returns the gate, the same at each position."""
         gate = self.ssm.discrete().gate
         return DiagonalTransition(state="h", gate=gate.expand(*x.shape[:2], -1, -1))
-
-    def _finish(self, y: Tensor, x: Tensor) -> Tensor:
-        y = y.to(x.dtype)
-        y = y if self.D is None else y + self.D * x
-        return self.readout(y)  # type: ignore[no-any-return]
 
 
 class S4dWriter(ChannelWriter):
@@ -141,13 +136,11 @@ class S4dWriter(ChannelWriter):
             "learned_start": True,
         }
 
-    def set_channel(self, layer: nn.Module, channel: Channel) -> None:
+    def set_channel(self, layer: S4d, channel: Channel) -> None:
         """Sets one channel."""
-        assert isinstance(layer, S4d)
         assert isinstance(layer.readout.mixing, nn.Linear)
-        assert layer.start is not None
         set_diagonal(layer.ssm, channel)
-        set_pair(layer.start[channel.number, 0], channel.start)
+        set_pair(layer.learned_start[channel.number, 0], channel.start)
         layer.readout.mixing.weight[channel.shown, channel.number] = 1
 
 

@@ -18,11 +18,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
-from nerode.models.base import LayerKind, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings
 from nerode.models.exact_gates import ExactCell, StackedRows
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.slstm import slstm, slstm_step
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.weight_writer import BlockPlan, WeightWriter, as_tensor, set_affine
 
 
@@ -72,7 +72,7 @@ class SlstmSettings:
             raise InputError("the norm of a head with one unit is always 0; use fewer heads or no group norm")
 
 
-class Slstm(SequenceLayer):
+class Slstm(RecurrentLayer):
     """An sLSTM layer; its output is h (normalised, with `group_norm`), its state h, c, n, m.
 
     W is normal with standard deviation √(2 / (5 inputs)), R is 0, the biases are 0 but for that of f, which
@@ -110,17 +110,11 @@ class Slstm(SequenceLayer):
             h, c, n = self.start
             # A normaliser is a sum of positive numbers; through zero lies a pole of h.
             state |= {name: part.expand(batch, -1) for name, part in (("h", h), ("c", c), ("n", n.abs()))}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        return state | first_window(self.convolution, batch)
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        after: State = {}
-        mixed = x
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(x, state["window"])
-            mixed = nn.functional.silu(mixed)
+        mixed, after = self._mix(x, state)
         cell = (state["h"], state["c"], state["n"], state["m"])
         h, c, n, m = slstm_step(
             self._project(x, mixed),
@@ -130,17 +124,9 @@ class Slstm(SequenceLayer):
         )
         return self._normalise(h), {"h": h, "c": c, "n": n, "m": m, **after}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        require_features(self, x)
-        state = self.initial_state(len(x)) if state is None else state
-        after: State = {}
-        mixed = x
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(x, state["window"])
-            mixed = nn.functional.silu(mixed)
+        mixed, after = self._mix(x, state)
         cell = (state["h"], state["c"], state["n"], state["m"])
         h, c, n, m = slstm(
             self._project(x, mixed),
@@ -150,6 +136,11 @@ class Slstm(SequenceLayer):
         )
         after |= {name: values[:, -1] for name, values in (("h", h), ("c", c), ("n", n), ("m", m))}
         return self._normalise(h), after
+
+    def _mix(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The features that i and f read, x itself without a convolution, and the window after them."""
+        mixed, after = look_back(self.convolution, x, state)
+        return (x if mixed is x else nn.functional.silu(mixed)), after
 
     def _project(self, x: Tensor, mixed: Tensor) -> Tensor:
         """The projections to the gates: i and f from the convolution, z and o from the input."""
@@ -186,15 +177,13 @@ class SlstmWriter(WeightWriter):
         hidden = len(self.cell_of(block, "slstm").gates[0].inputs)
         return {"hidden": hidden, "heads": 1, "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Slstm, block: BlockPlan) -> None:
         """Sets the weights; the layer stacks its gates as input, forget, cell, output."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
         gates, n = self.cell_of(block, "slstm").gates, layer.outputs
         for number, gate in enumerate(gates[i] for i in (0, 1, 3, 2)):
             set_affine(layer.read[number], layer.bias[number], gate.inputs, block.columns)
             layer.recurrent[0, number * n : (number + 1) * n] = gate.recurrent
-        layer.start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
+        layer.learned_start.copy_(as_tensor(self.layer_of(block).start).reshape(3, -1))
 
 
 class ExactSlstm(ExactCell):
@@ -207,9 +196,8 @@ class ExactSlstm(ExactCell):
     settings: ClassVar[Mapping[str, Any]] = {"hidden": 32, "heads": 1, "learned_start": True}
     keeps, candidate, opposite, opened, stabilised = 1, 2, 0, (3,), True
 
-    def rows(self, layer: nn.Module) -> StackedRows:
+    def rows(self, layer: Slstm) -> StackedRows:
         """Returns the maps to i, f, z and o."""
-        assert isinstance(layer, Slstm)
         found, units = layer.settings, layer.outputs
         if found.heads != 1 or found.headwise or found.convolution or found.group_norm or layer.start is None:
             raise InputError(
@@ -220,18 +208,14 @@ class ExactSlstm(ExactCell):
             raise InputError('exact units are for sLSTMs with forget = "sigmoid"')
         return StackedRows(layer.read, layer.recurrent[0].view(4, units, units), layer.bias)
 
-    def memory(self, layer: nn.Module) -> Tensor:
+    def memory(self, layer: Slstm) -> Tensor:
         """Returns the start of c."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
-        return layer.start[1]
+        return layer.learned_start[1]
 
-    def fold_start(self, layer: nn.Module) -> None:
+    def fold_start(self, layer: Slstm) -> None:
         """Lets h start as c, and n as 1."""
-        assert isinstance(layer, Slstm)
-        assert layer.start is not None
-        layer.start[0] = layer.start[1]
-        layer.start[2] = 1.0
+        layer.learned_start[0] = layer.learned_start[1]
+        layer.learned_start[2] = 1.0
 
 
 KIND = LayerKind(

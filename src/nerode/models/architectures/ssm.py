@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, Reference, to_float
-from nerode.models.base import DenseTransition, LayerKind, SequenceLayer, State, require_features
+from nerode.models.base import DenseTransition, LayerKind, RecurrentLayer, State, require_sizes
 from nerode.models.kernels.linear import linear
 from nerode.models.parts.precision import widened
 from nerode.models.parts.time_invariant import dense_states
@@ -57,10 +57,7 @@ class SsmSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("states", "outputs", "window"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} of the SSM is {size}; it has to be 1 or more")
+        require_sizes(self, "states", "outputs", "window", of="the SSM")
         if not 0 < self.decay <= 1:
             raise InputError(f"the decay of the SSM is {self.decay}; it has to be above 0 and at most 1")
         if self.window is not None and self.matrix != "nilpotent":
@@ -69,7 +66,7 @@ class SsmSettings:
             raise InputError("without a readout the outputs are the states; leave `outputs` out")
 
 
-class Ssm(SequenceLayer):
+class Ssm(RecurrentLayer):
     """A state space layer; all weights are drawn uniformly from ±1/√states, b included.
 
     The paper leaves the initialisation open.
@@ -91,26 +88,20 @@ class Ssm(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns h₀."""
-        start = self.zeros(len(self.A)) if self.start is None else self.start
-        return {"h": start.expand(batch, -1)}
+        return {"h": self.started(batch, len(self.A))}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and h_t."""
         h = state["h"] @ self.transition_matrix().T + x @ self.B.T
         return self._read(h), {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs and the last h."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["h"]
+        start = state["h"]
         h = dense_states(shared(Ssm.transition_matrix, self), linear(x, self.B), start)
         return self._read(h), {"h": h[:, -1]}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns A, the same at each position."""
         return DenseTransition(state="h", matrix=self.transition_matrix().expand(*x.shape[:2], -1, -1))
 
@@ -150,9 +141,8 @@ class SsmWriter(WeightWriter):
         """Returns the number of states; the readout is linear, units follow in the feed-forward part."""
         return {"states": max(1, len(block.states)), "readout": "linear", "learned_start": True}
 
-    def fill(self, layer: nn.Module, block: BlockPlan) -> None:
+    def fill(self, layer: Ssm, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        assert isinstance(layer, Ssm)
         if block.layer is None:
             return
         assert layer.C is not None
@@ -176,9 +166,8 @@ class SsmWriter(WeightWriter):
         assert block.layer is not None
         return {"states": block.layer.width, "outputs": outputs, "learned_start": True}
 
-    def fill_readout(self, layer: nn.Module, block: BlockPlan, scores: Tensor) -> None:
+    def fill_readout(self, layer: Ssm, block: BlockPlan, scores: Tensor) -> None:
         """Sets the weights of the paper's layer."""
-        assert isinstance(layer, Ssm)
         assert block.layer is not None
         assert layer.C is not None
         assert layer.bias is not None
@@ -199,9 +188,8 @@ class SsmWriter(WeightWriter):
             raise NotCompilable(
                 self.architecture, [f"layer {plan.name} is not a real recurrence with a fixed matrix"]
             )
-        assert layer.start is not None
         set_matrix(layer.A, move.matrix)
-        layer.start.copy_(as_tensor(plan.start))
+        layer.learned_start.copy_(as_tensor(plan.start))
         return move
 
 

@@ -22,16 +22,16 @@ from nerode.core import InputError, Reference
 from nerode.models.base import (
     HouseholderTransition,
     LayerKind,
-    SequenceLayer,
+    RecurrentLayer,
     State,
     Surroundings,
-    require_features,
+    require_positive,
 )
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import CentredNorm
 from nerode.models.parts.attention import turn_pairs
-from nerode.models.parts.linear_attention import require_divisible, require_positive, split_heads
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.linear_attention import require_divisible, split_heads
+from nerode.models.parts.short_convolution import ShortConvolution, first_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class TttSettings:
     output_gate: bool = False
 
     def __post_init__(self) -> None:
-        require_positive(heads=self.heads, mini_batch=self.mini_batch, base_rate=self.base_rate)
+        require_positive(self, "heads", "mini_batch", "base_rate")
         if self.convolution < 0:
             raise InputError(f"convolution is {self.convolution}; it has to be 0 (none) or more positions")
 
@@ -74,7 +74,7 @@ class TttInputs(NamedTuple):
     rate: Tensor
 
 
-class TttLinear(SequenceLayer):
+class TttLinear(RecurrentLayer):
     """A TTT-Linear layer.
 
     Maps are drawn from N(0, 0.8/n), n their inputs: the published deviation of 0.02 at a width of 2,048. The
@@ -121,13 +121,11 @@ class TttLinear(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns W; for longer mini-batches the sum of gradients and the place; the convolution's window."""
-        state = {"W": self.start.expand(batch, -1, -1, -1)}
+        state = {"W": self.learned_start.expand(batch, -1, -1, -1)}
         if self.mini_batch > 1:
             state["gradient"] = torch.zeros_like(state["W"])
             state["place"] = self.zeros(batch, dtype=torch.int64)
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        return state | first_window(self.convolution, batch)
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
@@ -148,12 +146,8 @@ class TttLinear(SequenceLayer):
         after["place"] = (place + 1) % self.mini_batch
         return y, after
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it, one mini-batch after the other."""
-        require_features(self, x)
-        state = state or self.initial_state(len(x))
         first = 0
         if self.mini_batch > 1:
             low, high = (int(place) for place in state["place"].aminmax())
@@ -176,14 +170,13 @@ class TttLinear(SequenceLayer):
             after["place"] = torch.full_like(state["place"], first)
         return self._read(x, torch.cat(readings, dim=2)), after
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
+    def transition_from(
+        self, x: Float[Tensor, "batch time inputs"], state: State
     ) -> HouseholderTransition | None:
         """Returns the factor of each position if there is no inner norm and a mini-batch is one token."""
         if self.settings.inner_norm or self.mini_batch > 1:
             return None
-        require_features(self, x)
-        *projected, _ = self._project(x, state or self.initial_state(len(x)))
+        *projected, _ = self._project(x, state)
         places = torch.zeros(x.shape[1], dtype=torch.long, device=x.device)
         signals = self._signals(x, tuple(projected), places)
         vectors = signals.k.transpose(1, 2)[:, :, None]

@@ -15,7 +15,7 @@ import functools
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -236,17 +236,29 @@ class Peer:
             return self.build(dtype=dtype, length=length)
 
 
+def pair_layers(
+    ours: SequenceLayer,
+    theirs: nn.Module,
+    places: Sequence[Place],
+    dtype: torch.dtype,
+    *,
+    by: float = 0.1,
+    device: str = "cpu",
+) -> Pair:
+    """Returns our layer beside a library's, which gets our weights after they were shaken by so much."""
+    shake(ours, torch.default_generator, by=by)
+    ours, theirs = ours.to(device, dtype), theirs.to(device, dtype)
+    matches = match_places(ours, theirs, places)
+    give_weights(matches)
+    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=ours.inputs, device=device)
+
+
 WIDTH, STATES = 20, 5
 
 
 def pair_mamba(theirs: nn.Module, dtype: torch.dtype, device: str = "cpu") -> Pair:
-    """Returns our Mamba beside a library's block of the same size, which gets our weights."""
-    ours = Mamba(WIDTH, MambaSettings(states=STATES))
-    shake(ours, torch.default_generator, by=0.1)
-    ours, theirs = ours.to(device, dtype), theirs.to(device, dtype)
-    matches = match_places(ours, theirs, MAMBA)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=WIDTH, device=device)
+    """Returns our Mamba beside a library's block of the same size."""
+    return pair_layers(Mamba(WIDTH, MambaSettings(states=STATES)), theirs, MAMBA, dtype, device=device)
 
 
 def pair_block(*, dtype: torch.dtype, length: int, parallel: bool) -> Pair:
@@ -259,26 +271,19 @@ def pair_block(*, dtype: torch.dtype, length: int, parallel: bool) -> Pair:
 
 
 INPUTS, HIDDEN = 5, 7
+_CELL = torch_cell(0, bias=True)
 
 
 def pair_lstm(*, dtype: torch.dtype, length: int) -> Pair:
     """Returns our LSTM and torch's."""
-    settings = LstmSettings(hidden=HIDDEN, recurrent_bias=True)
-    return _cell_pair(Lstm(INPUTS, settings), nn.LSTM(INPUTS, HIDDEN, batch_first=True), dtype)
+    ours = Lstm(INPUTS, LstmSettings(hidden=HIDDEN, recurrent_bias=True))
+    return pair_layers(ours, nn.LSTM(INPUTS, HIDDEN, batch_first=True), _CELL, dtype, by=0.0)
 
 
 def pair_gru(*, dtype: torch.dtype, length: int) -> Pair:
     """Returns our GRU and torch's."""
-    return _cell_pair(
-        Gru(INPUTS, GruSettings(hidden=HIDDEN)), nn.GRU(INPUTS, HIDDEN, batch_first=True), dtype
-    )
-
-
-def _cell_pair(ours: SequenceLayer, theirs: nn.Module, dtype: torch.dtype) -> Pair:
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, torch_cell(0, bias=True))
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=INPUTS)
+    ours = Gru(INPUTS, GruSettings(hidden=HIDDEN))
+    return pair_layers(ours, nn.GRU(INPUTS, HIDDEN, batch_first=True), _CELL, dtype, by=0.0)
 
 
 WIDE, HEADS = 32, 4
@@ -286,13 +291,9 @@ WIDE, HEADS = 32, 4
 
 
 def pair_large_mlstm(theirs: nn.Module, dtype: torch.dtype) -> Pair:
-    """Returns our large mLSTM beside a library's, which gets our weights."""
+    """Returns our large mLSTM beside a library's."""
     ours = MLstmLarge(WIDE, MLstmSettings(form="large", heads=HEADS, norm_epsilon=1e-6))
-    shake(ours, torch.default_generator, by=0.1)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, MLSTM_LARGE)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=WIDE)
+    return pair_layers(ours, theirs, MLSTM_LARGE, dtype)
 
 
 def pair_mamba_mixer(*, dtype: torch.dtype, length: int) -> Pair:
@@ -326,12 +327,7 @@ def pair_mamba_2(*, dtype: torch.dtype, length: int, groups: int = 1) -> Pair:
         layer_norm_epsilon=1e-5,
     )
     ours = Mamba2(8, Mamba2Settings(states=6, head_size=4, groups=groups))
-    theirs: Any = Mamba2Mixer(config, layer_idx=0)
-    shake(ours, torch.default_generator, by=0.1)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, MAMBA_2)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
+    return pair_layers(ours, Mamba2Mixer(config, layer_idx=0), MAMBA_2, dtype)
 
 
 def pair_recurrent_gemma(*, dtype: torch.dtype, length: int) -> Pair:
@@ -342,10 +338,7 @@ def pair_recurrent_gemma(*, dtype: torch.dtype, length: int) -> Pair:
     config = RecurrentGemmaConfig(hidden_size=8, lru_width=12, num_attention_heads=3, num_hidden_layers=1)
     ours = Griffin(8, GriffinSettings(channels=12, blocks=3))
     theirs: Any = RecurrentGemmaRecurrentBlock(config, layer_idx=0)
-    shake(ours, torch.default_generator, by=0.1)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, griffin(3))
-    give_weights(matches)
+    pair = pair_layers(ours, theirs, griffin(3), dtype)
 
     def run(x: Tensor) -> Tensor:
         # At a position 0 the peer leaves out the square root.
@@ -353,7 +346,7 @@ def pair_recurrent_gemma(*, dtype: torch.dtype, length: int) -> Pair:
         outputs: Tensor = theirs(x, positions, None, use_cache=False)[0]
         return outputs
 
-    return Pair(ours=ours, theirs=run, matches=matches, inputs=8)
+    return replace(pair, theirs=run)
 
 
 def pair_rwkv(*, dtype: torch.dtype, length: int) -> Pair:
@@ -363,12 +356,7 @@ def pair_rwkv(*, dtype: torch.dtype, length: int) -> Pair:
 
     config = RwkvConfig(hidden_size=8, attention_hidden_size=12, intermediate_size=20, num_hidden_layers=3)
     ours = Rwkv4(8, Rwkv4Settings(width=12))
-    theirs: Any = RwkvSelfAttention(config, layer_id=1)
-    shake(ours, torch.default_generator, by=0.3)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, RWKV_4)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=8)
+    return pair_layers(ours, RwkvSelfAttention(config, layer_id=1), RWKV_4, dtype, by=0.3)
 
 
 def pair_xlstm(*, dtype: torch.dtype, length: int) -> Pair:
@@ -395,12 +383,7 @@ def pair_mlstm(*, dtype: torch.dtype, length: int, epsilon: float | None = None)
     settings = MLstmSettings() if epsilon is None else MLstmSettings(epsilon=epsilon)
     if epsilon is not None:
         theirs.mlstm_cell.backend_fn = functools.partial(parallel_stabilized_simple, eps=epsilon)
-    ours = MLstmBlock(32, settings)
-    shake(ours, torch.default_generator, by=0.05)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, MLSTM_BLOCK)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=32)
+    return pair_layers(MLstmBlock(32, settings), theirs, MLSTM_BLOCK, dtype, by=0.05)
 
 
 def pair_slstm(*, dtype: torch.dtype, length: int, convolution: int = 4) -> Pair:
@@ -417,12 +400,7 @@ def pair_slstm(*, dtype: torch.dtype, length: int, convolution: int = 4) -> Pair
     )
     theirs: Any = sLSTMLayer(config)
     settings = SlstmSettings(heads=heads, headwise=True, convolution=convolution, group_norm=True)
-    ours = Slstm(width, settings)
-    shake(ours, torch.default_generator, by=0.1)
-    ours, theirs = ours.to(dtype), theirs.to(dtype)
-    matches = match_places(ours, theirs, SLSTM_BLOCK if convolution else SLSTM_CELL)
-    give_weights(matches)
-    return Pair(ours=ours, theirs=theirs, matches=matches, inputs=width)
+    return pair_layers(Slstm(width, settings), theirs, SLSTM_BLOCK if convolution else SLSTM_CELL, dtype)
 
 
 SCAN_HEADS, SCAN_SIZE = 2, 16

@@ -30,9 +30,9 @@ from torch import Tensor
 
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.attention import Attention
-from nerode.models.base import LayerBlock, Surroundings
-from nerode.models.compiled.plan import compose, find_updates
-from nerode.models.model import Model, ModelConfig, build_model
+from nerode.models.base import LayerBlock
+from nerode.models.compiled.plan import compose, find_updates, relu_surroundings
+from nerode.models.model import Model, ModelConfig, zero_model
 from nerode.models.weight_writer import ONE, BlockPlan, GatedPlan, LayerPlan, PlaceForm, at, combine, set_rows
 from nerode.models.zoo import LayerConfig, find_member
 from nerode.network import Affine, AttentionHeads, Layer, Network, ScoreDecoder, relu
@@ -536,7 +536,7 @@ class _Planner:
                 )
                 for block in self.blocks
             ),
-            surroundings=tuple(self._around(block) for block in self.blocks),
+            surroundings=tuple(relu_surroundings(len(block.units), self.width) for block in self.blocks),
             outputs=len(self.scores),
             letters=len(self.network.alphabet),
             width=self.width,
@@ -545,10 +545,8 @@ class _Planner:
             beginning=True,
             head_bias=False,
         )
-        model = build_model(config, seed=0).to(torch.float64)
+        model = zero_model(config)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             self._fill_embedding(model)
             for module, block in zip(model.blocks, self.blocks, strict=True):
                 assert isinstance(module, LayerBlock)
@@ -557,11 +555,6 @@ class _Planner:
                 _fill_block(module, block)
             set_rows(model.head, self.scores)  # type: ignore[arg-type]
         return model.to(dtype).requires_grad_(False)
-
-    def _around(self, block: _BlockDraft) -> Surroundings:
-        if not block.units:
-            return Surroundings(residual=True)
-        return Surroundings(residual=True, feed_forward="relu", expansion=len(block.units) / self.width)
 
     def _fill_embedding(self, model: Model) -> None:
         table: Tensor = model.embedding.weight  # type: ignore[union-attr, assignment]

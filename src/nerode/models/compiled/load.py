@@ -19,18 +19,18 @@ from torch import Tensor, nn
 
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
-from nerode.languages import Language
+from nerode.languages import Language, Legal
 from nerode.models.base import LayerBlock, Surroundings
 from nerode.models.compiled.attention_decoder import is_decoder, network_to_decoder
-from nerode.models.compiled.decoder import Head, make_head
+from nerode.models.compiled.decoder import Head, legal_table, make_head
 from nerode.models.compiled.model import CompiledModel
 from nerode.models.compiled.numbers import Converter
-from nerode.models.compiled.plan import Plan, embedding_table, plan_stream
+from nerode.models.compiled.plan import Plan, embedding_table, plan_stream, relu_surroundings
 from nerode.models.folder import dtype_of
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, ModelConfig, build_model
+from nerode.models.model import Model, ModelConfig, zero_model
 from nerode.models.weight_writer import ONE, BlockPlan, WeightWriter, set_rows
-from nerode.models.whole import has_whole_model, whole_model
+from nerode.models.whole.blocks import has_whole_model, whole_model
 from nerode.models.zoo import LayerConfig, find_member
 from nerode.network import LogitDecoder, Network
 from nerode.verdict import Facts, find_architecture, householder
@@ -111,14 +111,14 @@ def _assemble_stream(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Mo
             LayerConfig(name=writer.architecture, settings=writer.settings(block, plan.width))
             for block in plan.blocks
         ),
-        surroundings=tuple(_around(block, plan.width) for block in plan.blocks),
+        surroundings=tuple(relu_surroundings(len(block.units), plan.width) for block in plan.blocks),
         outputs=head.outputs,
         letters=len(plan.network.alphabet),
         width=plan.width,
         head="relu" if head.hidden else "linear",
         head_width=len(head.hidden),
     )
-    model = _empty_model(config)
+    model = zero_model(config)
     with torch.no_grad():
         _embedding(model).copy_(embedding_table(plan))
         for module, block in zip(model.blocks, plan.blocks, strict=True):
@@ -141,7 +141,7 @@ def _assemble_cell(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Mode
     # Of the blocks of a gated cell, h comes first and is all that is shown.
     shown = {place: i for i, place in enumerate(block.states[: settings["hidden"]])}
     head = make_head(plan, shown, writer.architecture, block.units)
-    model = _empty_model(_alone(plan, writer, settings, head, kind="relu" if head.hidden else "linear"))
+    model = zero_model(_alone(plan, writer, settings, head, kind="relu" if head.hidden else "linear"))
     with torch.no_grad():
         _embedding(model).copy_(embedding_table(plan)[:, filled])
         writer.fill(model.layers[0], block)
@@ -155,7 +155,7 @@ def _assemble_readout(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> M
     columns = {place: i for i, (place, _) in enumerate(block.units)}
     head = make_head(plan, columns, writer.architecture)
     settings = writer.readout_settings(block, head.outputs)
-    model = _empty_model(_alone(plan, writer, settings, head, kind="none"))
+    model = zero_model(_alone(plan, writer, settings, head, kind="none"))
     with torch.no_grad():
         _embedding(model).copy_(embedding_table(plan)[:, filled])
         writer.fill_readout(model.layers[0], block, head.last)
@@ -184,15 +184,6 @@ def _alone(
     )
 
 
-def _empty_model(config: ModelConfig) -> Model:
-    """The model in float64 with all weights zero."""
-    model = build_model(config, seed=0).to(torch.float64)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    return model
-
-
 def _embedding(model: Model) -> Tensor:
     assert isinstance(model.embedding, nn.Embedding)
     return model.embedding.weight
@@ -210,12 +201,6 @@ def _finish(model: Model, dtype: torch.dtype) -> Model:
         if not torch.isfinite(value).all():
             raise InputError(f"the weight {name} is beyond the largest {dtype}; use a wider type")
     return model
-
-
-def _around(block: BlockPlan, width: int) -> Surroundings:
-    if not block.units:
-        return Surroundings(residual=True)
-    return Surroundings(residual=True, feed_forward="relu", expansion=len(block.units) / width)
 
 
 def _fill_units(module: LayerBlock, block: BlockPlan) -> None:
@@ -407,21 +392,19 @@ def first_error(model: Model, language: Language, *, seed: int = 0) -> int | Non
         language: what it should do.
         seed: of the letters.
     """
-    letters = range(len(language.alphabet))
     for number in range(_WORDS):
         random = np.random.default_rng([seed, number])
         word: list[int] = []
-        expected: list[list[bool]] = []
+        expected: list[Legal] = []
         configuration = language.initial()
         while len(word) < _LENGTH and (choices := sorted(language.legal(configuration).symbols)):
             word.append(int(random.choice(choices)))
             configuration = language.advance(configuration, word[-1])
-            legal = language.legal(configuration)
-            expected.append([*(a in legal.symbols for a in letters), legal.end])
+            expected.append(language.legal(configuration))
         if not word:
             return None
         scores, _ = model(torch.tensor([word]))
-        wrong = ((scores[0] > 0.5) != torch.tensor(expected)).any(-1).nonzero()
+        wrong = ((scores[0] > 0.5) != legal_table(expected, len(language.alphabet))).any(-1).nonzero()
         if len(wrong):
             return int(wrong[0]) + 1
     return None

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from nerode.core import InputError, charge
-from nerode.models.base import State, Trace, count_numbers, require_state
+from nerode.models.base import State, Trace, count_numbers, require_letters, require_state
 from nerode.models.compiled.decoder import legal_table, make_decoder
 from nerode.models.compiled.numbers import Converter, RoundedWeight
 from nerode.models.compiled.recurrence import CompiledRecurrence
@@ -175,17 +175,10 @@ class CompiledModel(nn.Module):
 
     def _letters(self, x: Tensor, *, ndim: int) -> Tensor:
         """The letters as indices (torch takes bytes for a mask), or InputError if x does not hold letters."""
-        letters = len(self.network.alphabet)
         if x.ndim != ndim or 0 in x.shape:
             axes = "(batch, time)" if ndim == 2 else "(batch,)"
             raise InputError(
                 f"the model was given letters of shape {tuple(x.shape)}; it reads {axes}, not empty"
             )
-        if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
-            raise InputError(f"the model was given {x.dtype}; it reads letters as whole numbers")
-        low, high = (int(v) for v in x.aminmax())
-        if low < 0 or high >= letters:
-            raise InputError(
-                f"the letter {low if low < 0 else high} is out of range; the model reads 0 to {letters - 1}"
-            )
+        require_letters(x, len(self.network.alphabet))
         return x.long()

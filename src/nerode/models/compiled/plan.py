@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import Exact, NotCompilable, imaginary_part, real_part, to_float
+from nerode.models.base import Surroundings
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
@@ -268,6 +269,13 @@ def compose(affine: Affine, inputs: Sequence[PlaceForm]) -> list[PlaceForm]:
         combine(((inputs[j], c) for j, c in row), constant)
         for row, constant in zip(affine.rows, affine.bias, strict=True)
     ]
+
+
+def relu_surroundings(units: int, width: int) -> Surroundings:
+    """Returns the residual path of a block, and a feed-forward part if it has units."""
+    if not units:
+        return Surroundings(residual=True)
+    return Surroundings(residual=True, feed_forward="relu", expansion=units / width)
 
 
 def embedding_table(plan: Plan) -> Tensor:

@@ -7,6 +7,7 @@ parameter of the module that the numbers belong to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -58,17 +59,17 @@ class TorchNumbers(Numbers[Tensor]):
                 if number == 0:
                     self._owner.add_module(name, nn.ModuleList())
                 getattr(self._owner, name).append(part)
-        return read, _Completion(recurrent)
+        return read, partial(_complete, recurrent)
 
     def matrix(self, rows: Sequence[Row], place: str) -> Callable[[Tensor, Tensor], Tensor]:
         """Returns (h, b) ↦ A h + b; a diagonal matrix is a vector of gates."""
         if all(j == i for i, row in enumerate(rows) for j, _ in row):
             gates = [row[0][1] if row else 0 for row in rows]
-            return _DiagonalProduct(self.table([gates], "diagonal", place))
+            return partial(_scale, self.table([gates], "diagonal", place))
         if self.is_complex:
             where = f"{self._place}, {place}"
             raise InputError(f"{where}: a fixed complex matrix that is not diagonal is not supported")
-        return _MatrixProduct(self._part(place, len(rows), rows, None))
+        return partial(_multiply, self._part(place, len(rows), rows, None))
 
     def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> WeightTable:
         """Returns the rows of a table by number."""
@@ -115,7 +116,7 @@ class TorchNumbers(Numbers[Tensor]):
 
     def selector(self, affine: Affine) -> Callable[[Tensor], Tensor]:
         """Returns the number of the largest row."""
-        return _Largest(self._part("selector", affine.num_inputs, affine.rows, affine.bias))
+        return partial(_largest, self._part("selector", affine.num_inputs, affine.rows, affine.bias))
 
     def one_hot(self, values: Tensor) -> Tensor:
         """Returns the number of the largest entry."""
@@ -124,7 +125,7 @@ class TorchNumbers(Numbers[Tensor]):
     def picks(self, places: Sequence[int], place: str) -> Callable[[Tensor], Tensor]:
         """Returns the map that picks some entries."""
         self._owner.register_buffer(place, torch.tensor(places, dtype=torch.int64), persistent=False)
-        return _Pick(self._owner, place)
+        return partial(_pick, self._owner, place)
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
         """Returns vectors one after the other."""
@@ -221,30 +222,6 @@ class WeightTable:
         return torch.view_as_complex(found) if self._is_complex else found
 
 
-class _Completion:
-    def __init__(self, recurrent: AffineMap) -> None:
-        self._recurrent = recurrent
-
-    def __call__(self, read: Tensor, state: Tensor) -> Tensor:
-        return torch.add(read, self._recurrent(state))
-
-
-class _DiagonalProduct:
-    def __init__(self, gates: WeightTable) -> None:
-        self._gates = gates
-
-    def __call__(self, state: Tensor, added: Tensor) -> Tensor:
-        return self._gates.values[0] * state + added
-
-
-class _MatrixProduct:
-    def __init__(self, matrix: AffineMap) -> None:
-        self._matrix = matrix
-
-    def __call__(self, state: Tensor, added: Tensor) -> Tensor:
-        return torch.add(self._matrix(state), added)
-
-
 class ChosenMatrices(Protocol):
     """The product with a matrix by choice."""
 
@@ -305,19 +282,26 @@ class _ChosenColumns:
         return empty.scatter(1, images[:, None], diagonals[:, None])
 
 
-class _Largest:
-    def __init__(self, rows: AffineMap) -> None:
-        self._rows = rows
-
-    def __call__(self, seen: Tensor) -> Tensor:
-        chosen: Tensor = self._rows(seen).argmax(-1)
-        return chosen
+# Parts of modules are bound by `partial` and not by closures: a copy of the module then has parts of its own.
 
 
-class _Pick:
-    def __init__(self, owner: nn.Module, name: str) -> None:
-        self._owner, self._name = owner, name
+def _complete(recurrent: AffineMap, read: Tensor, state: Tensor) -> Tensor:
+    return torch.add(read, recurrent(state))
 
-    def __call__(self, values: Tensor) -> Tensor:
-        places: Tensor = getattr(self._owner, self._name)
-        return values[..., places]
+
+def _scale(gates: WeightTable, state: Tensor, added: Tensor) -> Tensor:
+    return gates.values[0] * state + added
+
+
+def _multiply(matrix: AffineMap, state: Tensor, added: Tensor) -> Tensor:
+    return torch.add(matrix(state), added)
+
+
+def _largest(rows: AffineMap, seen: Tensor) -> Tensor:
+    chosen: Tensor = rows(seen).argmax(-1)
+    return chosen
+
+
+def _pick(owner: nn.Module, name: str, values: Tensor) -> Tensor:
+    places: Tensor = getattr(owner, name)
+    return values[..., places]

@@ -31,7 +31,7 @@ from torch import Tensor
 from nerode.core import InputError, whole_folder, write_atomically
 from nerode.languages import Alphabet, Language
 from nerode.models.folder import dtype_of
-from nerode.models.libraries import library_weights
+from nerode.models.libraries.importing import library_weights
 from nerode.models.model import Model
 from nerode.models.whole.stream import ALWAYS, LOGIT
 from nerode.models.zoo import LayerConfig

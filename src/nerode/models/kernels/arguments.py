@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.native.calls import call, dense
+from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
 class MemberFunction(torch.autograd.Function):
@@ -31,6 +31,14 @@ class MemberFunction(torch.autograd.Function):
         mapped = tuple(part.reshape(count, len(part) // count, *part.shape[1:]) for part in parts)
         return (mapped, (0,) * len(mapped)) if several else (mapped[0], 0)
 
+    @staticmethod
+    def keep(ctx: Any, saved: Tensor, *tensors: Tensor) -> None:
+        """Keeps what the backward pass needs; `saved` is an output without a gradient."""
+        # Otherwise zeros are made for the gradient of the saved numbers, which nobody uses.
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(saved)
+        ctx.save_for_backward(*tensors)
+
 
 def _flatten(given: Any, dim: int | None, count: int) -> Any:
     if not isinstance(given, Tensor):
@@ -39,16 +47,30 @@ def _flatten(given: Any, dim: int | None, count: int) -> Any:
     return whole.flatten(0, 1)
 
 
-def as_members(tensors: Sequence[Tensor], *, single: bool) -> list[Tensor]:
-    """Returns the tensors with an axis of members in front, which a single network does not have."""
-    return [tensor[None] for tensor in tensors] if single else list(tensors)
+def run_cell(
+    native: type[MemberFunction], plain: Callable[..., Any], tensors: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
+    """Returns the outputs of a cell, natively where that is possible.
+
+    Args:
+        native: the function of members.
+        plain: the loop of a single network, which gives the first of these outputs.
+        tensors: inputs first: (batch, time, …), or with an axis of members in front in all of them.
+        options: what the function of members takes besides.
+    """
+    single = tensors[0].ndim == 3
+    if runs_natively(*tensors):
+        given = [tensor[None] for tensor in tensors] if single else tensors
+        outputs = _as_tuple(apply(native, *given, *options))
+        return tuple(output[0] for output in outputs) if single else outputs
+    if single:
+        return _as_tuple(plain(*tensors))
+    results = [_as_tuple(plain(*member)) for member in zip(*tensors, strict=True)]
+    return tuple(torch.stack(values) for values in zip(*results, strict=True))
 
 
-def one_by_one(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Returns what a function of single networks gives for every member, stacked."""
-    results = [function(*member) for member in zip(*tensors, strict=True)]
-    parts = [result if isinstance(result, tuple) else (result,) for result in results]
-    return tuple(torch.stack(values) for values in zip(*parts, strict=True))
+def _as_tuple(result: Any) -> tuple[Tensor, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def weight_gradients(dsums: Tensor, given: Tensor, initial: Tensor | None = None) -> tuple[Tensor, Tensor]:

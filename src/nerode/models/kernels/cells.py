@@ -7,7 +7,6 @@ axis in front: that of the members of an ensemble, each with weights of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -19,18 +18,17 @@ from torch.autograd.function import once_differentiable
 from nerode.core import UnknownName
 from nerode.models.kernels.arguments import (
     MemberFunction,
-    as_members,
     dense_or_none,
     empty_gates,
     empty_states,
-    one_by_one,
     or_none,
     require_like,
     require_sequence,
+    run_cell,
     shifted,
     weight_gradients,
 )
-from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.models.native.calls import call, dense
 
 ACTIVATIONS = ("tanh", "relu", "none")
 """The functions of an Elman cell, in the order of the kernel."""
@@ -58,10 +56,8 @@ def elman(
     if activation not in ACTIVATIONS:
         raise UnknownName("activation", activation, list(ACTIVATIONS))
     start = _checked_start(inputs, weight, initial, gates=1)
-    tensors = (inputs, weight, start)
-    if not runs_natively(*tensors):
-        return _plainly(partial(elman_reference, activation=activation), *tensors)[0]
-    return _natively(_Elman, tensors, ACTIVATIONS.index(activation))[0]
+    plain = partial(elman_reference, activation=activation)
+    return run_cell(_Elman, plain, (inputs, weight, start), ACTIVATIONS.index(activation))[0]
 
 
 def gru(
@@ -94,9 +90,7 @@ def gru(
         require_like("bias", bias, weight.shape[:-1] if whole else shape, inputs)
     inner = inputs.new_zeros(shape) if bias is None else bias
     tensors = (inputs, weight, inner, start, *(read or ()))
-    if not runs_natively(*tensors):
-        return _plainly(_gru_of_features, *tensors)[0]
-    return _natively(_Gru, tensors, torch.is_grad_enabled())[0]
+    return run_cell(_Gru, _gru_of_features, tensors, torch.is_grad_enabled())[0]
 
 
 def _gru_of_features(inputs: Tensor, weight: Tensor, bias: Tensor, initial: Tensor, *read: Tensor) -> Tensor:
@@ -127,9 +121,7 @@ def gru_reset_first(
     """
     start = _checked_start(inputs, weight, initial, gates=3)
     tensors = (inputs, weight, start)
-    if not runs_natively(*tensors):
-        return _plainly(gru_reset_first_reference, *tensors)[0]
-    return _natively(_GruResetFirst, tensors, torch.is_grad_enabled())[0]
+    return run_cell(_GruResetFirst, gru_reset_first_reference, tensors, torch.is_grad_enabled())[0]
 
 
 def lstm(
@@ -158,10 +150,7 @@ def lstm(
     require_like("initial cell", given_cell, start.shape, inputs)
     start_cell = torch.zeros_like(start) if given_cell is None else given_cell
     tensors = (inputs, weight, start, start_cell, *(read or ()))
-    if not runs_natively(*tensors):
-        states, cells = _plainly(lstm_reference, *tensors)
-    else:
-        states, cells, _ = _natively(_Lstm, tensors, torch.is_grad_enabled())
+    states, cells, *_ = run_cell(_Lstm, lstm_reference, tensors, torch.is_grad_enabled())
     return states, cells
 
 
@@ -187,22 +176,6 @@ def _checked_start(
     shape = (*axes, inputs.shape[-3], hidden)
     require_like("initial", initial, shape, inputs)
     return inputs.new_zeros(shape) if initial is None else initial
-
-
-def _plainly(function: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
-    if tensors[0].ndim == 4:
-        return one_by_one(function, *tensors)
-    result = function(*tensors)
-    return result if isinstance(result, tuple) else (result,)
-
-
-def _natively(
-    function: type[torch.autograd.Function], tensors: tuple[Tensor, ...], option: int
-) -> tuple[Tensor, ...]:
-    single = tensors[0].ndim == 3
-    result = apply(function, *as_members(tensors, single=single), option)
-    outputs = result if isinstance(result, tuple) else (result,)
-    return tuple(output[0] for output in outputs) if single else outputs
 
 
 class _Elman(MemberFunction):
@@ -266,11 +239,8 @@ class _Gru(MemberFunction):
         """Keeps what the backward pass needs."""
         x, weight, bias, initial, *read, _ = inputs
         ctx.units = bias.shape[-1]
-        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[1])
         features = (x, read[0]) if read else ()
-        ctx.save_for_backward(weight, initial, *output, *features)
+        MemberFunction.keep(ctx, output[1], weight, initial, *output, *features)
 
     @staticmethod
     @once_differentiable
@@ -314,10 +284,7 @@ class _GruResetFirst(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         _, weight, initial, _ = inputs
-        # Otherwise zeros are made for the gradient of the gates, which nobody uses.
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(weight, initial, *output)
+        MemberFunction.keep(ctx, output[1], weight, initial, *output)
 
     @staticmethod
     @once_differentiable
@@ -367,10 +334,8 @@ class _Lstm(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         x, weight, initial, initial_cell, *read, _ = inputs
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[2])
         features = (x, read[0]) if read else ()
-        ctx.save_for_backward(weight, initial, initial_cell, *output, *features)
+        MemberFunction.keep(ctx, output[2], weight, initial, initial_cell, *output, *features)
 
     @staticmethod
     @once_differentiable

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
-from nerode.models.kernels.arguments import require_like, require_sequence
+from nerode.models.kernels.arguments import dense_or_none, require_like, require_sequence
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
@@ -58,8 +58,8 @@ def decay_scan(
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
     if not runs_natively(q, k, v, decay, start):
         return decay_scan_reference(q, k, v, decay, start)
-    result: tuple[Tensor, Tensor] = apply(_DecayScan, q, k, v, decay, start, torch.is_grad_enabled())
-    return result
+    kernel, chunk = choose_kernel(time, keys, v.shape[3], vector=decay.ndim == 4, itemsize=q.itemsize)
+    return _scan(kernel, (q, k, v, decay), start, (*q.shape, v.shape[3], chunk))
 
 
 def steps_between_borders(time: int, state_bytes: int) -> int:
@@ -79,36 +79,6 @@ def choose_kernel(time: int, keys: int, values: int, *, vector: bool, itemsize: 
     if time >= 16 and large:
         return ("vector_chunks", min(time, 16)) if vector else ("scalar_chunks", min(time, 32))
     return "vector_decay" if vector else "scalar_decay", steps_between_borders(time, keys * values * itemsize)
-
-
-class _DecayScan(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
-        *given, keep = arguments
-        q, k, v, decay, initial = (dense(tensor) for tensor in given)
-        readings, final = torch.empty_like(v), torch.empty_like(initial)
-        batch, time, heads, keys = q.shape
-        ctx.kernel, chunk = choose_kernel(time, keys, v.shape[3], vector=decay.ndim == 4, itemsize=q.itemsize)
-        borders = q.new_empty(batch, heads, -(-time // chunk), *final.shape[2:]) if keep else None
-        ctx.sizes = (*q.shape, v.shape[3], chunk)
-        call(f"{ctx.kernel}_forward", q, k, v, decay, initial, readings, final, borders, *ctx.sizes)
-        ctx.save_for_backward(q, k, v, decay, borders)
-        return readings, final
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, decay, borders = ctx.saved_tensors
-        gradients = [torch.empty_like(tensor) for tensor in (q, k, v, decay)]
-        # A copy always: the kernel turns it into the gradient of the initial state.
-        dinitial = dense(dfinal).clone()
-        call(
-            f"{ctx.kernel}_backward",
-            *(q, k, v, decay, borders, dense(dreadings)),
-            *(*gradients, dinitial),
-            *ctx.sizes,
-        )
-        return (*gradients, dinitial, None)
 
 
 def decay_scan_reference(
@@ -172,42 +142,8 @@ def delta_scan(
     start = q.new_zeros(batch, heads, keys, values) if initial is None else initial
     if not runs_natively(q, k, v, beta, decay, start):
         return delta_scan_reference(q, k, v, beta, decay, start)
-    result: tuple[Tensor, Tensor] = apply(_DeltaScan, q, k, v, beta, decay, start, torch.is_grad_enabled())
-    return result
-
-
-class _DeltaScan(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
-        *given, decay, initial, keep = arguments
-        q, k, v, beta, initial = (dense(tensor) for tensor in (*given, initial))
-        decay = None if decay is None else dense(decay)
-        readings, final = q.new_empty(*q.shape[:3], v.shape[4]), torch.empty_like(initial)
-        batch, time, heads, keys = q.shape
-        writes, values = k.shape[2], v.shape[4]
-        chunk = steps_between_borders(time, writes * keys * values * q.itemsize)
-        borders = q.new_empty(batch, heads, -(-time // chunk), keys, values) if keep else None
-        ctx.sizes = (batch, time, writes, heads, keys, values, chunk)
-        call("delta_forward", q, k, v, beta, decay, initial, readings, final, borders, *ctx.sizes)
-        ctx.save_for_backward(q, k, v, beta, decay, borders)
-        return readings, final
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, beta, decay, borders = ctx.saved_tensors
-        gradients = [
-            None if tensor is None else torch.empty_like(tensor) for tensor in (q, k, v, beta, decay)
-        ]
-        # A copy always: the kernel turns it into the gradient of the initial state.
-        dinitial = dense(dfinal).clone()
-        call(
-            "delta_backward",
-            *(q, k, v, beta, decay, borders, dense(dreadings)),
-            *(*gradients, dinitial),
-            *ctx.sizes,
-        )
-        return (*gradients, dinitial, None)
+    chunk = steps_between_borders(time, writes * keys * values * q.itemsize)
+    return _scan("delta", (q, k, v, beta, decay), start, (batch, time, writes, heads, keys, values, chunk))
 
 
 def delta_scan_reference(
@@ -276,42 +212,11 @@ def erase_scan(
     require_like("v", v, (batch, time, heads, v.shape[3]), q)
     require_like("initial", initial, (batch, heads, keys, v.shape[3]), q)
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
-    tensors = (q, k, v, decay, lookup, erase, start)
-    if not runs_natively(*tensors):
-        return erase_scan_reference(*tensors)
-    result: tuple[Tensor, Tensor] = apply(_EraseScan, *tensors, torch.is_grad_enabled())
-    return result
-
-
-class _EraseScan(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
-        *given, keep = arguments
-        *sequences, initial = (dense(tensor) for tensor in given)
-        q, v = sequences[0], sequences[2]
-        readings, final = torch.empty_like(v), torch.empty_like(initial)
-        batch, time, heads, keys = q.shape
-        chunk = steps_between_borders(time, keys * v.shape[3] * q.itemsize)
-        borders = q.new_empty(batch, heads, -(-time // chunk), *final.shape[2:]) if keep else None
-        ctx.sizes = (*q.shape, v.shape[3], chunk)
-        call("erase_forward", *sequences, initial, readings, final, borders, *ctx.sizes)
-        ctx.save_for_backward(*sequences, borders)
-        return readings, final
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
-        *sequences, borders = ctx.saved_tensors
-        gradients = [torch.empty_like(tensor) for tensor in sequences]
-        # A copy always: the kernel turns it into the gradient of the initial state.
-        dinitial = dense(dfinal).clone()
-        call(
-            "erase_backward",
-            *(*sequences, borders, dense(dreadings)),
-            *(*gradients, dinitial),
-            *ctx.sizes,
-        )
-        return (*gradients, dinitial, None)
+    sequences = (q, k, v, decay, lookup, erase)
+    if not runs_natively(*sequences, start):
+        return erase_scan_reference(*sequences, start)
+    chunk = steps_between_borders(time, keys * v.shape[3] * q.itemsize)
+    return _scan("erase", sequences, start, (*q.shape, v.shape[3], chunk))
 
 
 def erase_scan_reference(
@@ -336,3 +241,50 @@ def erase_scan_reference(
         state = decay_t * state - erase_t * found + k_t * v_t[:, :, None, :]
         readings.append((q_t * state).sum(dim=-2))
     return torch.stack(readings, dim=1), state
+
+
+def _scan(
+    kernel: str, sequences: tuple[Tensor | None, ...], start: Tensor, sizes: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """The readings and the last state by a native kernel.
+
+    Args:
+        kernel: the beginning of its name.
+        sequences: q, k, v and what else it takes at each position; None for what is not given.
+        start: S_0.
+        sizes: of the axes, and last the steps between the states that are kept for the backward pass.
+    """
+    result: tuple[Tensor, Tensor] = apply(
+        _MatrixScan, *sequences, start, kernel, sizes, torch.is_grad_enabled()
+    )
+    return result
+
+
+class _MatrixScan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        *given, start, ctx.kernel, ctx.sizes, keep = arguments
+        q, _, v, *_ = given
+        sequences, initial = [dense_or_none(tensor) for tensor in given], dense(start)
+        readings, final = q.new_empty(*q.shape[:3], v.shape[-1]), torch.empty_like(initial)
+        batch, heads, *shape = initial.shape
+        chunks = -(-q.shape[1] // ctx.sizes[-1])
+        borders = q.new_empty(batch, heads, chunks, *shape) if keep else None
+        call(f"{ctx.kernel}_forward", *sequences, initial, readings, final, borders, *ctx.sizes)
+        ctx.save_for_backward(*sequences, borders)
+        return readings, final
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dreadings: Tensor, dfinal: Tensor) -> tuple[Tensor | None, ...]:
+        *sequences, borders = ctx.saved_tensors
+        gradients = [None if tensor is None else torch.empty_like(tensor) for tensor in sequences]
+        # A copy always: the kernel turns it into the gradient of the initial state.
+        dinitial = dense(dfinal).clone()
+        call(
+            f"{ctx.kernel}_backward",
+            *(*sequences, borders, dense(dreadings)),
+            *(*gradients, dinitial),
+            *ctx.sizes,
+        )
+        return (*gradients, dinitial, None, None, None)

@@ -80,9 +80,7 @@ class _Norm(MemberFunction):
         """Keeps what the backward pass needs."""
         x, weight, bias, _, ctx.centred = inputs
         ctx.shifted = bias is not None
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(x, weight, output[1])
+        MemberFunction.keep(ctx, output[1], x, weight, output[1])
 
     @staticmethod
     @once_differentiable

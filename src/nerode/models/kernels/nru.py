@@ -18,16 +18,15 @@ from torch.autograd.function import once_differentiable
 from nerode.core import InputError
 from nerode.models.kernels.arguments import (
     MemberFunction,
-    as_members,
     dense_or_none,
-    one_by_one,
     or_none,
     require_like,
     require_sequence,
+    run_cell,
     shifted,
     weight_gradients,
 )
-from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.models.native.calls import call, dense
 
 ORDER = 5
 """The order of the norm by which directions are divided."""
@@ -100,14 +99,8 @@ def nru(
     """
     _check(inputs, weight, head_weight, head_bias, initial, heads)
     tensors = (inputs, weight, head_weight, head_bias, *initial)
-    single = inputs.ndim == 3
-    if not runs_natively(*tensors):
-        plain = partial(_plain, heads=heads)
-        h, memory = plain(*tensors) if single else one_by_one(plain, *tensors)
-        return h, memory
-    given = as_members(tensors, single=single)
-    h, memory, _ = apply(_Nru, *given, heads, torch.is_grad_enabled())
-    return (h[0], memory[0]) if single else (h, memory)
+    h, memory, *_ = run_cell(_Nru, partial(_plain, heads=heads), tensors, heads, torch.is_grad_enabled())
+    return h, memory
 
 
 def _plain(
@@ -166,9 +159,7 @@ class _Nru(MemberFunction):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, head_weight, _, h0, m0, ctx.heads, _ = inputs
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(output[2])
-        ctx.save_for_backward(weight, head_weight, h0, m0, *output)
+        MemberFunction.keep(ctx, output[2], weight, head_weight, h0, m0, *output)
 
     @staticmethod
     @once_differentiable

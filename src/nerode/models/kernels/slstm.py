@@ -15,16 +15,15 @@ from torch.autograd.function import once_differentiable
 
 from nerode.models.kernels.arguments import (
     MemberFunction,
-    as_members,
     dense_or_none,
     empty_gates,
-    one_by_one,
     or_none,
     require_like,
     require_sequence,
+    run_cell,
     shifted,
 )
-from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.models.native.calls import call, dense
 
 Cell = tuple[Tensor, Tensor, Tensor, Tensor]
 """h, c, n and m, each (batch, hidden)."""
@@ -54,15 +53,10 @@ def slstm(
     Implements: [Beck2024]
     """
     _check(inputs, weight, initial)
+    plain = partial(_plain, exponential_forget=exponential_forget)
     tensors = (inputs, weight, *initial)
-    single = inputs.ndim == 3
-    if not runs_natively(*tensors):
-        plain = partial(_plain, exponential_forget=exponential_forget)
-        h, c, n, m = plain(*tensors) if single else one_by_one(plain, *tensors)
-        return h, c, n, m
-    given = as_members(tensors, single=single)
-    h, c, n, m, _ = apply(_Slstm, *given, exponential_forget, torch.is_grad_enabled())
-    return (h[0], c[0], n[0], m[0]) if single else (h, c, n, m)
+    h, c, n, m, *_ = run_cell(_Slstm, plain, tensors, exponential_forget, torch.is_grad_enabled())
+    return h, c, n, m
 
 
 def _plain(inputs: Tensor, weight: Tensor, *initial: Tensor, exponential_forget: bool) -> Cell:
@@ -101,9 +95,7 @@ class _Slstm(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, h0, c0, n0, *_ = inputs
         h, c, n, _, saved = output
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(saved)
-        ctx.save_for_backward(weight, h0, c0, n0, h, c, n, saved)
+        MemberFunction.keep(ctx, saved, weight, h0, c0, n0, h, c, n, saved)
 
     @staticmethod
     @once_differentiable

@@ -267,15 +267,20 @@ class OnnxNumbers(Numbers[str]):
 
     def picks(self, places: Sequence[int], place: str) -> Callable[[str], str]:
         """Returns the map that picks some entries."""
-        return lambda values: self._graph.pick(values, places)
+        return lambda values: self._graph.node("Gather", values, self._graph.integers(places), axis=-1)
 
     def join(self, parts: Sequence[str]) -> str:
         """Returns vectors one after the other."""
-        return self._graph.join(parts)
+        return parts[0] if len(parts) == 1 else self._graph.node("Concat", *parts, axis=-1)
 
     def split(self, values: str, count: int) -> list[str]:
         """Returns a vector in parts of equal length."""
-        return [values] if count == 1 else self._graph.split(values, count)
+        if count == 1:
+            return [values]
+        outputs = [f"{self._graph.name}_{len(self._graph.nodes)}_{i}" for i in range(count)]
+        split = helper.make_node("Split", [values], outputs, axis=-1, num_outputs=count)
+        self._graph.nodes.append(split)
+        return outputs
 
     def parts(self, values: str) -> list[str]:
         """Returns the vector itself, which is its real parts, then the imaginary ones."""
@@ -293,7 +298,7 @@ class OnnxNumbers(Numbers[str]):
         """Returns products, complex ones by halves."""
         if not self._is_complex:
             return self._graph.node("Mul", left, right)
-        (a, b), (u, v) = self._graph.split(left, 2), self._graph.split(right, 2)
+        (a, b), (u, v) = self.split(left, 2), self.split(right, 2)
         node = self._graph.node
         real = node("Sub", node("Mul", a, u), node("Mul", b, v))
         return self.join([real, node("Add", node("Mul", a, v), node("Mul", b, u))])
@@ -390,20 +395,6 @@ class GraphWriter:
         """Adds x Mᵀ + b for rows x."""
         product = self.node("MatMul", x, self.array(matrix.T))
         return self.node("Add", product, self.array(bias)) if bias.any() else product
-
-    def join(self, parts: Sequence[str]) -> str:
-        """Adds the concatenation of rows."""
-        return parts[0] if len(parts) == 1 else self.node("Concat", *parts, axis=-1)
-
-    def pick(self, x: str, places: Sequence[int]) -> str:
-        """Adds some entries of rows."""
-        return self.node("Gather", x, self.integers(places), axis=-1)
-
-    def split(self, x: str, count: int) -> list[str]:
-        """Adds parts of equal length of rows."""
-        outputs = [f"{self.name}_{len(self.nodes)}_{i}" for i in range(count)]
-        self.nodes.append(helper.make_node("Split", [x], outputs, axis=-1, num_outputs=count))
-        return outputs
 
     def build(self, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> GraphProto:
         """Returns the graph."""

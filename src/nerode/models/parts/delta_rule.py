@@ -20,12 +20,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import HouseholderTransition, SequenceLayer, State, Surroundings, require_features
+from nerode.models.base import HouseholderTransition, RecurrentLayer, State, Surroundings, require_sizes
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import delta_scan
 from nerode.models.kernels.norms import ScaledNorm
 from nerode.models.parts.precision import widened
-from nerode.models.parts.short_convolution import ShortConvolution
+from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 
 
 class DecayGate(nn.Module):
@@ -92,10 +92,7 @@ class DeltaSettings:
     learned_start: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("heads", "key_width", "value_width"):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}; it has to be 1 or more")
+        require_sizes(self, "heads", "key_width", "value_width")
         if self.convolution < 0:
             raise InputError(f"convolution is {self.convolution}; it has to be 0 (none) or more positions")
 
@@ -121,7 +118,7 @@ class DeltaInputs(NamedTuple):
     decay: Float[Tensor, "*batch heads"] | None
 
 
-class DeltaRule(SequenceLayer):
+class DeltaRule(RecurrentLayer):
     """A layer with the delta rule; `factors` keys per token, and a decay of the state if asked for.
 
     Weights are drawn from N(0, 0.8/n), n the number of inputs of the map: that is the published deviation of
@@ -160,20 +157,12 @@ class DeltaRule(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S, and the window of the convolution."""
-        if self.start is None:
-            state = {"S": self.zeros(batch, self.heads, self.keys, self.values)}
-        else:
-            state = {"S": self.start.expand(batch, -1, -1, -1)}
-        if self.convolution is not None:
-            state["window"] = self.convolution.initial_window(batch)
-        return state
+        S = self.started(batch, self.heads, self.keys, self.values)
+        return {"S": S, **first_window(self.convolution, batch)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and the state after it."""
-        mixed, after = self._project(x), {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution.step(mixed, state["window"])
-        q, k, v, beta, decay = self._signals(x, mixed)
+        (q, k, v, beta, decay), after = self._attend(x, state)
         S = state["S"] if decay is None else decay[..., None, None] * state["S"]
         for i in range(self.factors):
             key = k[:, i, :, :, None]
@@ -181,20 +170,15 @@ class DeltaRule(SequenceLayer):
             S = S + key * (beta[:, i, :, None] * (v[:, i] - found))[..., None, :]
         return self._read(x, (q[..., None] * S).sum(-2)), {"S": S, **after}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and the state after it."""
-        state = state or self.initial_state(len(x))
-        signals, after = self._sequence(x, state)
+        signals, after = self._attend(x, state)
         readings, S = delta_scan(*signals, state["S"])
         return self._read(x, readings), {"S": S, **after}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> HouseholderTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> HouseholderTransition:
         """Returns the decay and the factors of each position, with unit keys unless that is switched off."""
-        signals, _ = self._sequence(x, state or self.initial_state(len(x)))
+        signals, _ = self._attend(x, state)
         k, beta = signals.k, signals.beta
         if self.settings.key_norm == "l2":
             squares = k.square().sum(-1)
@@ -202,12 +186,9 @@ class DeltaRule(SequenceLayer):
         decay = None if signals.decay is None else signals.decay[..., None]
         return HouseholderTransition(state="S", vectors=k, betas=beta, decay=decay)
 
-    def _sequence(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
-        """The signals of a sequence, and the part of the state after it that is not S."""
-        require_features(self, x)
-        mixed, after = self._project(x), {}
-        if self.convolution is not None:
-            mixed, after["window"] = self.convolution(mixed, state["window"])
+    def _attend(self, x: Tensor, state: State) -> tuple[DeltaInputs, State]:
+        """The signals of a position or sequence, and the part of the state after it that is not S."""
+        mixed, after = look_back(self.convolution, self._project(x), state)
         return self._signals(x, mixed), after
 
     def _project(self, x: Tensor) -> Tensor:
@@ -223,11 +204,16 @@ class DeltaRule(SequenceLayer):
         v = v.reshape(*axes, self.factors, self.heads, self.values)
         beta = self.beta(x).sigmoid().reshape(*axes, self.factors, self.heads)
         beta = 2 * beta if self.settings.signed else beta
-        if self.settings.query_norm == "l2":
-            q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)
+        q = self.scaled(q)
         if self.settings.key_norm == "l2":
             k, v, beta = without_lengths(k, v, beta)
-        return DeltaInputs(self.scale * q, k, v, beta, None if self.decay is None else self.decay(x))
+        return DeltaInputs(q, k, v, beta, None if self.decay is None else self.decay(x))
+
+    def scaled(self, q: Tensor) -> Tensor:
+        """Returns queries divided by their length, unless that is switched off, and scaled."""
+        if self.settings.query_norm == "l2":
+            q = nn.functional.normalize(q, dim=-1, eps=SHORTEST_KEY)
+        return self.scale * q
 
     def _read(self, x: Tensor, readings: Tensor) -> Tensor:
         y = self.norm(readings).flatten(-2)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.base import DiagonalTransition, SequenceLayer, State, require_features
+from nerode.models.base import DiagonalTransition, RecurrentLayer, State
 from nerode.models.kernels.matrix_scan import decay_scan
 
 HeadNormKind = Literal["none", "layer", "rms"]
@@ -30,13 +30,6 @@ def require_divisible(what: str, width: int, heads: int) -> int:
             "or another number of heads"
         )
     return width // heads
-
-
-def require_positive(**sizes: float | None) -> None:
-    """Raises InputError for a setting that is given and not positive."""
-    for name, size in sizes.items():
-        if size is not None and not size > 0:
-            raise InputError(f"{name} is {size}; it has to be positive")
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -126,29 +119,26 @@ class AttentionInputs:
     decay: Tensor
 
 
-class LinearAttention(SequenceLayer):
+class LinearAttention(RecurrentLayer):
     """A layer with a decaying matrix state; subclasses say what is read and written.
 
     Args:
         inputs: features that it reads.
-        outputs: features that it gives.
-        heads: number of heads.
+        settings: with heads, outputs and learned_start.
         keys: rows of the states of all heads.
         values: columns of the states of all heads.
-        learned_start: whether the state before the first position is trained; otherwise it is zero.
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, *, heads: int, keys: int, values: int, learned_start: bool
-    ) -> None:
-        super().__init__(inputs, outputs)
-        self.heads = heads
+    def __init__(self, inputs: int, settings: Any, *, keys: int, values: int) -> None:
+        super().__init__(inputs, settings.outputs or inputs)
+        self.settings = settings
+        self.heads = heads = settings.heads
         self.head_shape = (
             heads,
             require_divisible("keys", keys, heads),
             require_divisible("values", values, heads),
         )
-        self.start = nn.Parameter(torch.zeros(self.head_shape)) if learned_start else None
+        self.start = nn.Parameter(torch.zeros(self.head_shape)) if settings.learned_start else None
 
     @abstractmethod
     def attend(self, x: Float[Tensor, "*axes inputs"]) -> AttentionInputs:
@@ -162,9 +152,7 @@ class LinearAttention(SequenceLayer):
 
     def initial_state(self, batch: int) -> State:
         """Returns S₀."""
-        if self.start is None:
-            return {"S": self.zeros(batch, *self.head_shape)}
-        return {"S": self.start.expand(batch, -1, -1, -1)}
+        return {"S": self.started(batch, *self.head_shape)}
 
     def step(self, x: Float[Tensor, "batch inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the output of one position and S after it."""
@@ -173,19 +161,14 @@ class LinearAttention(SequenceLayer):
         reading = (a.q[..., None] * matrix).sum(-2)
         return self.give(x, reading), {"S": matrix}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and S after it."""
-        require_features(self, x)
-        start = (state or self.initial_state(len(x)))["S"]
+        start = state["S"]
         a = self.attend(x)
         reading, final = decay_scan(a.q, a.k, a.v, a.decay, start)
         return self.give(x, reading), {"S": final}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DiagonalTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the decay of each row of S."""
         return DiagonalTransition(state="S", gate=self.attend(x).decay[..., None])
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.models.base import State
 
 
 class ShortConvolution(nn.Module):
@@ -64,6 +65,25 @@ class ShortConvolution(nn.Module):
         for j in range(1, self.size):
             y = torch.addcmul(y, seen[:, j : j + length], self.weight[:, j])
         return (y if self.bias is None else y + self.bias), seen[:, length:]
+
+
+def first_window(convolution: ShortConvolution | None, batch: int) -> State:
+    """Returns the part of a state that a convolution keeps, before the first position; none without one."""
+    return {} if convolution is None else {"window": convolution.initial_window(batch)}
+
+
+def look_back(convolution: ShortConvolution | None, x: Tensor, state: State) -> tuple[Tensor, State]:
+    """Returns features mixed with those before them, and the window after them.
+
+    Args:
+        convolution: None to leave the features as they are.
+        x: those of one position (batch, channels), or of a sequence (batch, time, channels).
+        state: the state before them.
+    """
+    if convolution is None:
+        return x, {}
+    y, window = (convolution.step if x.ndim == 2 else convolution)(x, state["window"])
+    return y, {"window": window}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

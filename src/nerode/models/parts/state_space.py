@@ -84,6 +84,11 @@ class Readout(nn.Module):
         """Returns the features of each position."""
         return self.mixing(self.activation(y))  # type: ignore[no-any-return]
 
+    def finish(self, y: Tensor, x: Tensor, skip: Tensor | None) -> Tensor:
+        """Returns the features of y + D x, in the type of x, for a D that may not be there."""
+        y = y.to(x.dtype)
+        return self(y if skip is None else y + skip * x)  # type: ignore[no-any-return]
+
 
 def add_weight(module: nn.Module, name: str, value: Tensor, *, learned: bool) -> None:
     """Gives a module a weight: a parameter if it is learned, otherwise a buffer, saved but not trained."""

@@ -15,7 +15,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nerode.models.base import DenseTransition, SequenceLayer, State, require_features
+from nerode.models.base import DenseTransition, RecurrentLayer, State
 from nerode.models.kernels.cells import elman
 from nerode.models.kernels.scan import dense_scan, diagonal_scan
 from nerode.models.native.calls import runs_natively
@@ -269,7 +269,7 @@ POSITIONS_AT_ONCE = 512
 """Bounds the memory for matrices where no gradient keeps them."""
 
 
-class DenseLayer(SequenceLayer):
+class DenseLayer(RecurrentLayer):
     """A layer with a dense transition, block by block; an architecture says what A, B and the output are.
 
     The state is `h` (batch, blocks, n, columns), real or complex.
@@ -302,12 +302,9 @@ class DenseLayer(SequenceLayer):
         h = h if written is None else h + written
         return self.output(h, x), {"h": h}
 
-    def forward(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> tuple[Tensor, State]:
+    def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence and H after it."""
-        require_features(self, x)
-        h = (self.initial_state(len(x)) if state is None else state)["h"]
+        h = state["h"]
         outputs = []
         for part in torch.split(x, POSITIONS_AT_ONCE, dim=1):
             states = dense_scan(self.matrices(part), self.writes(part), h)
@@ -315,9 +312,6 @@ class DenseLayer(SequenceLayer):
             outputs.append(self.output(states, part))
         return torch.cat(outputs, dim=1), {"h": h}
 
-    def transition(
-        self, x: Float[Tensor, "batch time inputs"], state: State | None = None
-    ) -> DenseTransition:
+    def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DenseTransition:
         """Returns the matrices of all positions."""
-        require_features(self, x)
         return DenseTransition(state="h", matrix=self.matrices(x), columns=True)

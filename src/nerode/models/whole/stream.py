@@ -16,6 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -24,8 +25,10 @@ from torch import Tensor, nn
 from nerode.algebra.cascades import Cascade, Level, Lookup, NotCounterFree, Reset, Source, decompose
 from nerode.core import DTYPES, Budget, NotCompilable
 from nerode.languages import Dfa, Language, minimise
+from nerode.models.base import Surroundings
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, ModelConfig, build_model
+from nerode.models.model import Model, ModelConfig, zero_model
+from nerode.models.zoo import LayerConfig
 
 LOGIT = 1024.0
 """A score is this where a letter may follow, and minus this where not: exp(-2048) is 0."""
@@ -62,6 +65,34 @@ class PlaceGroup:
     def place(self, value: int) -> int:
         """Returns the place of a value."""
         return self.first + value
+
+
+@dataclass(slots=True)
+class StreamBlock:
+    """One block of a model.
+
+    Attributes:
+        channels: the form on the stream that each channel of the recurrence reads, and whether it comes one
+            letter late.
+        written: (place, unit) → units of the stream; a unit is a conjunction of literals.
+        known: units by what they say.
+    """
+
+    channels: list[tuple[Form, bool]] = field(default_factory=list)
+    written: dict[tuple[int, int], float] = field(default_factory=dict)
+    known: dict[object, int] = field(default_factory=dict)
+
+    def channel(self, form: Form, *, late: bool = False) -> int:
+        """Adds a channel and returns its number."""
+        self.channels.append((form, late))
+        return len(self.channels) - 1
+
+    def write(self, place: int, unit: int, amount: float) -> None:
+        """Adds a multiple of what a unit says to a place of the stream."""
+        self.written[place, unit] = self.written.get((place, unit), 0.0) + amount
+
+
+BlockT = TypeVar("BlockT", bound=StreamBlock)
 
 
 def terms_of(lookup: Lookup) -> Iterator[Conjunction]:
@@ -132,11 +163,11 @@ def four_squares(number: int) -> tuple[int, int, int, int]:
     raise AssertionError(f"{number} is negative")
 
 
-class WholeModel(ABC):
+class WholeModel(ABC, Generic[BlockT]):
     """The plan of a whole published model for a star-free language; one subclass per architecture.
 
     A subclass decides in which block each level and lookup is computed, and writes the weights. The order is
-    that of the cascade: a level after what its context reads.
+    that of the cascade: a level after what its context reads. Lookups and what may follow are made of units.
 
     Args:
         language: regular and star-free.
@@ -163,9 +194,11 @@ class WholeModel(ABC):
         self.width = 1
         self.tokens = self.group(Source("letter", 0), self.letters + 1, self.letters)
         self.head: list[Form] = []
+        self.blocks: list[BlockT] = []
         self.defined_at_mark: dict[int, bool] = {}
         read = {source for lookup in self.cascade.lookups for source in lookup.reads}
         self.plan(read)
+        self.block(1)
 
     @property
     def mark(self) -> int:
@@ -177,12 +210,16 @@ class WholeModel(ABC):
         """Plans a level, whose context can be read."""
 
     @abstractmethod
-    def add_lookup(self, number: int, lookup: Lookup) -> None:
-        """Plans a lookup that others read."""
+    def new_block(self) -> BlockT:
+        """Returns an empty block."""
 
     @abstractmethod
-    def add_reader(self, lookup: Lookup) -> None:
-        """Plans what may follow, from the lookup of the state."""
+    def units_of(self, lookup: Lookup) -> tuple[int, BlockT]:
+        """Returns the block whose units can read what a lookup reads, and when they are ready."""
+
+    @abstractmethod
+    def unit(self, block: BlockT, literals: tuple[Wanted, ...], *, at_mark: bool) -> int:
+        """Returns the number of a conjunction, which is never true at the beginning mark unless asked."""
 
     @abstractmethod
     def config(self) -> ModelConfig:
@@ -207,6 +244,38 @@ class WholeModel(ABC):
                     self.add_level(number, levels.pop(number), wants_old=Source("old", number) in read)
             assert len(levels) + len(lookups) < done
         self.add_reader(cascade.lookups[cascade.state])
+
+    def block(self, number: int) -> BlockT:
+        """Returns a block by its number, from 1."""
+        while len(self.blocks) < number:
+            self.blocks.append(self.new_block())
+        return self.blocks[number - 1]
+
+    def add_lookup(self, number: int, lookup: Lookup) -> None:
+        """Plans a lookup that others read: units move the unit of the group from the default to the value."""
+        source, default = Source("lookup", number), lookup.otherwise[0]
+        self.ready[source], block = self.units_of(lookup)
+        group = self.group(source, lookup.num_values, default)
+        for term in terms_of(lookup):
+            unit = self.unit(block, term.literals, at_mark=self.defined_at_mark[number])
+            for value, factor in term.adds.items():
+                block.write(group.place(value), unit, factor)
+            block.write(group.place(default), unit, -sum(term.adds.values()))
+
+    def add_reader(self, lookup: Lookup) -> None:
+        """Plans what may follow, from the lookup of the state: by units, unless the head can read labels."""
+        if self.read_labels(lookup):
+            return
+        _, block = self.units_of(lookup)
+        for letter in range(self.letters + 1):
+            group = self.group(Source("legal", letter), 2, 0)
+            for term in terms_of(lookup):
+                amount = self.follows(term, letter)
+                if amount:
+                    unit = self.unit(block, term.literals, at_mark=True)
+                    block.write(group.place(1), unit, amount)
+                    block.write(group.place(0), unit, -amount)
+            self.head.append({group.place(1): 1.0, group.place(0): -1.0})
 
     def place_lookup(self, number: int, lookup: Lookup) -> None:
         """Plans a lookup that can be read, unless that was done."""
@@ -310,13 +379,11 @@ class WholeModel(ABC):
         assert config.width is not None
         # In float64 only a larger unit absorbs the eps of the norm; in the others it would be too large.
         unit = 2.0**20 if dtype == torch.float64 else 64.0
-        model = build_model(config, seed=0).to(torch.float64)
+        model = zero_model(config)
         size = sum(p.numel() for p in model.parameters())
         if size > MOST_PARAMETERS:
             raise NotCompilable(self.architecture, [f"the whole model would have {size:,} parameters"])
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.zero_()
             assert isinstance(model.embedding, nn.Embedding)
             self._fill_embedding(model.embedding.weight, unit)
             self.fill(model, unit)
@@ -324,6 +391,19 @@ class WholeModel(ABC):
                 for place, amount in form.items():
                     row[place] = LOGIT * amount
         return model.to(dtype).requires_grad_(False)
+
+    def model_config(self, layer: LayerConfig, around: Surroundings, width: int) -> ModelConfig:
+        """Returns the settings of a model whose blocks are all alike."""
+        return ModelConfig(
+            layers=(layer,) * len(self.blocks),
+            surroundings=around,
+            letters=self.letters,
+            outputs=self.letters + 1,
+            width=width,
+            beginning=True,
+            final_norm="rms",
+            head_bias=False,
+        )
 
     def stream_width(self, least: int = 1) -> int:
         """Returns the width of the stream: a power of two with room for the groups and four constants."""

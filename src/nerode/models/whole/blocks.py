@@ -1,27 +1,31 @@
-"""The whole Mamba and Mamba-2 models: blocks of a norm and a mixer on a residual stream, a norm, a head.
+"""The blocks of whole Mamba, Mamba-2 and RecurrentGemma models on a residual stream, a class for each.
 
-SiLU is ReLU on multiples of T = 128, bit for bit: SiLU(128 k) = 128 k, and SiLU(-128 k) = -0. A channel whose
-step is 0 passes D u on, so that it is a unit: a conjunction of literals, at this letter or, by the
-convolution, one letter late. Lookups and what may follow are made of units, whatever the mixer.
+SiLU is ReLU on multiples of T = 128, bit for bit: SiLU(128 k) = 128 k, and SiLU(-128 k) = -0; and so is GeLU.
+In a Mamba a channel whose step is 0 passes D u on, so that it is a unit: a conjunction of literals, at this
+letter or, by the convolution, one letter late. In RecurrentGemma units are those of the GeGLU part.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
 
 from nerode.algebra.cascades import Level, Lookup, Source
-from nerode.core import Budget
+from nerode.core import Budget, NotCompilable
 from nerode.languages import Language
+from nerode.models.architectures.griffin import Griffin
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.architectures.mamba2 import Mamba2
-from nerode.models.base import Surroundings
+from nerode.models.base import FeedForwardPart, LayerBlock, Surroundings
 from nerode.models.model import Model, ModelConfig
-from nerode.models.whole.stream import ALWAYS, Form, Wanted, WholeModel, reset_label, terms_of
-from nerode.models.zoo import LayerConfig
+from nerode.models.whole.stream import ALWAYS, Form, StreamBlock, Wanted, WholeModel, reset_label, terms_of
+from nerode.models.zoo import LayerConfig, find_member
 
 T = 128.0
-"""A 1 after in_proj and SiLU, and the gate SiLU(z)."""
+"""A 1 after in_proj and SiLU or inside a GeGLU part, and the gates SiLU(z) and GeLU(y)."""
 
 NEVER = 1024.0
 """softplus(-NEVER) is 0 in every type."""
@@ -31,93 +35,42 @@ RATE = 64.0
 
 
 @dataclass(slots=True)
-class MixerBlock:
-    """One mixer.
+class MixerBlock(StreamBlock):
+    """One mixer, whose units are channels; `written` has what registers show, too.
 
     Attributes:
-        channels: the form on the stream that each channel reads, and whether it comes one letter late.
         steps: for each register the form of its step.
-        shown: (place, channel) → units of the stream.
-        known: channels by what they say.
     """
 
-    channels: list[tuple[Form, bool]] = field(default_factory=list)
     steps: dict[int, Form] = field(default_factory=dict)
-    shown: dict[tuple[int, int], float] = field(default_factory=dict)
-    known: dict[object, int] = field(default_factory=dict)
-
-    def channel(self, form: Form, *, late: bool = False) -> int:
-        """Adds a channel and returns its number."""
-        self.channels.append((form, late))
-        return len(self.channels) - 1
-
-    def show(self, place: int, channel: int, amount: float) -> None:
-        """Adds a multiple of what a channel says to a place of the stream."""
-        self.shown[place, channel] = self.shown.get((place, channel), 0.0) + amount
 
 
-class WholeMixers(WholeModel):
+class WholeMixers(WholeModel[MixerBlock]):
     """The plan of a model whose blocks are mixers; a subclass plans the levels and writes the mixers."""
 
-    def __init__(self, language: Language, budget: Budget | None = None) -> None:
-        self.blocks: list[MixerBlock] = []
-        super().__init__(language, budget)
-        self.block(1)
+    def new_block(self) -> MixerBlock:
+        """Returns an empty mixer."""
+        return MixerBlock()
 
-    def block(self, number: int) -> MixerBlock:
-        """Returns a block by its number, from 1."""
-        while len(self.blocks) < number:
-            self.blocks.append(MixerBlock())
-        return self.blocks[number - 1]
+    def units_of(self, lookup: Lookup) -> tuple[int, MixerBlock]:
+        """Returns the first block that can read what a lookup reads."""
+        number = self.first_block(lookup)
+        return number, self.block(number)
 
     def unit(
         self, block: MixerBlock, literals: tuple[Wanted, ...], *, late: bool = False, at_mark: bool = False
     ) -> int:
-        """Returns the channel of a conjunction, which is never true at the beginning mark unless asked."""
+        """Returns the channel of a conjunction."""
         key = (tuple(sorted(literals)), late, at_mark)
         if key not in block.known:
             form = self.conjunction(literals, at_mark=at_mark)
             block.known[key] = block.channel(form, late=late)
         return block.known[key]
 
-    def add_lookup(self, number: int, lookup: Lookup) -> None:
-        """Adds units that move the unit of the group from the default to the value."""
-        source, default = Source("lookup", number), lookup.otherwise[0]
-        self.ready[source] = self.first_block(lookup)
-        group, block = self.group(source, lookup.num_values, default), self.block(self.ready[source])
-        for term in terms_of(lookup):
-            unit = self.unit(block, term.literals, at_mark=self.defined_at_mark[number])
-            for value, factor in term.adds.items():
-                block.show(group.place(value), unit, factor)
-            block.show(group.place(default), unit, -sum(term.adds.values()))
-
-    def add_reader(self, lookup: Lookup) -> None:
-        """Adds a block of units that say what may follow, unless the head can read it from the labels."""
-        if self.read_labels(lookup):
-            return
-        block = self.block(self.first_block(lookup))
-        for letter in range(self.letters + 1):
-            group = self.group(Source("legal", letter), 2, 0)
-            for term in terms_of(lookup):
-                amount = self.follows(term, letter)
-                if amount:
-                    unit = self.unit(block, term.literals, at_mark=True)
-                    block.show(group.place(1), unit, amount)
-                    block.show(group.place(0), unit, -amount)
-            self.head.append({group.place(1): 1.0, group.place(0): -1.0})
-
     def mixers(self, channels: int, layer: LayerConfig) -> ModelConfig:
         """Returns the published settings around the mixers, which have twice the width in channels."""
-        return ModelConfig(
-            layers=(layer,) * len(self.blocks),
-            surroundings=Surroundings(norm="rms", residual=True),
-            letters=self.letters,
-            outputs=self.letters + 1,
-            width=self.stream_width(-(-channels // 2)),
-            beginning=True,
-            final_norm="rms",
-            head_bias=False,
-        )
+        around = Surroundings(norm="rms", residual=True)
+        return self.model_config(layer, around, self.stream_width(-(-channels // 2)))
 
 
 FORGETS, SETS = 32.0, 64.0
@@ -181,8 +134,8 @@ class WholeMamba(WholeMixers):
             for label, register in enumerate(registers):
                 if label != level.start:
                     for place, sign in ((group.place(label), 1.0), (home, -1.0)):
-                        block.show(place, register, sign)
-                        block.show(place, reference, -sign)
+                        block.write(place, register, sign)
+                        block.write(place, reference, -sign)
 
     def config(self) -> ModelConfig:
         """Returns the published settings; of sizes, one state per channel and the rank that is needed."""
@@ -231,7 +184,7 @@ def _fill_mixer(layer: Mamba, block: MixerBlock, constant: int, unit: float) -> 
             layer.x_proj.weight[number, source] = amount / T
     layer.x_proj.weight[layer.rank, constant] = 1 / T / T
     layer.x_proj.weight[layer.rank + 1, constant] = 1 / FORGETS / T
-    for (place, channel), amount in block.shown.items():
+    for (place, channel), amount in block.written.items():
         layer.out_proj.weight[place, channel] = unit * amount / (T if channel in block.steps else T * T)
 
 
@@ -290,8 +243,8 @@ class WholeMamba2(WholeMixers):
         self.ready[source] = turn
         found = [(block.channel({}), label) for label in range(level.num_labels) if label != level.start]
         for channel, label in found:
-            block.show(group.place(label), channel, 1.0)
-            block.show(group.place(level.start), channel, -1.0)
+            block.write(group.place(label), channel, 1.0)
+            block.write(group.place(level.start), channel, -1.0)
         return found
 
     def config(self) -> ModelConfig:
@@ -339,5 +292,163 @@ def _fill_mixer_2(layer: Mamba2, block: MixerBlock, unit: float) -> None:
         inputs[channel, ALWAYS] = T
         layer.D[channel] = STORED * 2.0 ** (bits + (size + 1) // 2)
     layer.norm_weight.fill_(2.0 ** (bits + size % 2))
-    for (place, channel), amount in block.shown.items():
+    for (place, channel), amount in block.written.items():
         layer.out_proj.weight[place, channel] = unit * amount
+
+
+SATURATED = 1024.0
+"""σ of this is exactly 1, and of minus this exactly 0, in every type."""
+
+DECAY = 100.0
+"""Λ: the gate exp(-8 · softplus(Λ)) is 0 in every type."""
+
+
+@dataclass(slots=True)
+class GegluBlock(StreamBlock):
+    """One recurrent block and its GeGLU part, whose hidden units are the units.
+
+    Attributes:
+        moved_by: for each register, the channel that says when it moves.
+        units: the form of each hidden unit of the GeGLU part.
+        shown: (place, channel) → units of the stream.
+    """
+
+    moved_by: dict[int, int] = field(default_factory=dict)
+    units: list[Form] = field(default_factory=list)
+    shown: dict[tuple[int, int], float] = field(default_factory=dict)
+
+
+class WholeGriffin(WholeModel[GegluBlock]):
+    """A star-free language as a whole RecurrentGemma model: one block per depth of the cascade.
+
+    What is ready after the recurrent part of block b has the number 2b - 1, after its GeGLU part 2b.
+
+    A register is a channel of the RG-LRU that holds (gate exactly 1, nothing is written) or takes the value
+    that it reads, 0 or 1 (gate exactly 0). When it moves is said by a channel of the same block, which the
+    gates read: they are one block, so that each register sees each signal. A level has a register for each
+    label but the start; the start is shown where none of them is 1, so that the zero state shows it. Labels
+    before the letter are registers of their own, whose channels come one letter late by the convolution.
+
+    The GeGLU part computes conjunctions: the context of the levels of the next block, and at the end what may
+    follow. The library multiplies the embedding by the root of the width, so the width is a power of four.
+
+    Implements: [De2024]
+    """
+
+    architecture = "griffin"
+
+    def new_block(self) -> GegluBlock:
+        """Returns an empty block."""
+        return GegluBlock()
+
+    def units_of(self, lookup: Lookup) -> tuple[int, GegluBlock]:
+        """Returns the block whose GeGLU part can read what a lookup reads."""
+        turn = self.first_block(lookup)
+        turn += turn % 2
+        return turn, self.block(turn // 2)
+
+    def unit(self, block: GegluBlock, literals: tuple[Wanted, ...], *, at_mark: bool) -> int:
+        """Returns the hidden unit of a conjunction."""
+        key = (tuple(sorted(literals)), at_mark)
+        if key not in block.known:
+            block.units.append(self.conjunction(literals, at_mark=at_mark))
+            block.known[key] = len(block.units) - 1
+        return block.known[key]
+
+    def add_level(self, number: int, level: Level, *, wants_old: bool) -> None:
+        """Adds registers for the labels after the letter and, where they are read, before it."""
+        resets = self.resets(level)
+        turn = 1 + max((self.ready[source] for source in resets.reads), default=0)
+        turn += 1 - turn % 2
+        block = self.block((turn + 1) // 2)
+        for late in (False, True) if wants_old else (False,):
+            source = Source("old" if late else "new", number)
+            group = self.group(source, level.num_labels, level.start)
+            self.ready[source] = turn
+            moves = block.channel(resets.moves, late=late)
+            for label in range(level.num_labels):
+                if label != level.start:
+                    register = block.channel(resets.to.get(label, {}), late=late)
+                    block.moved_by[register] = moves
+                    block.shown[group.place(label), register] = 1.0
+                    block.shown[group.place(level.start), register] = -1.0
+
+    def config(self) -> ModelConfig:
+        """Returns the published settings but for the sizes, with one block of gates."""
+        width = self.stream_width(max(len(block.channels) for block in self.blocks))
+        width *= 1 if width.bit_length() % 2 else 2
+        hidden = max(1, *(len(block.units) for block in self.blocks))
+        layer = LayerConfig(name="griffin", settings={"blocks": 1, "channels": width, "convolution": 2})
+        around = Surroundings(norm="rms", residual=True, feed_forward="geglu-tanh", expansion=hidden / width)
+        return replace(self.model_config(layer, around, width), norm_epsilon=1e-6)
+
+    def fill(self, model: Model, unit: float) -> None:
+        """Sets the weights of blocks and norms."""
+        model.final_norm.weight.fill_(1)  # type: ignore[operator]
+        for module, block in zip(model.blocks, self.blocks, strict=True):
+            assert isinstance(module, LayerBlock)
+            assert isinstance(module.layer, Griffin)
+            assert module.feed_forward is not None
+            module.norm.weight.fill_(1)  # type: ignore[operator]
+            module.second_norm.weight.fill_(1)  # type: ignore[operator]
+            _fill_recurrence(module.layer, block, unit)
+            _fill_units(module.feed_forward, block, unit)
+
+
+def _fill_recurrence(layer: Griffin, block: GegluBlock, unit: float) -> None:
+    assert layer.convolution is not None
+    layer.decay.fill_(DECAY)
+    layer.recurrence_gate.bias.fill_(SATURATED)
+    layer.input_gate.bias.fill_(SATURATED)
+    assert layer.linear_y is not None
+    layer.linear_y.bias.fill_(T)
+    for channel, (form, late) in enumerate(block.channels):
+        layer.convolution.weight[channel, 0 if late else 1] = 1
+        for place, amount in form.items():
+            layer.linear_x.weight[channel, place] = amount
+    for register, moves in block.moved_by.items():
+        layer.recurrence_gate.weight[0, register, moves] = 2 * SATURATED
+        layer.recurrence_gate.bias.view(-1)[register] = -SATURATED
+    for (place, channel), amount in block.shown.items():
+        layer.linear_out.weight[place, channel] = unit * amount / T
+
+
+def _fill_units(part: FeedForwardPart, block: GegluBlock, unit: float) -> None:
+    assert part.gate is not None
+    part.up.bias.fill_(1)
+    for number, form in enumerate(block.units):
+        for place, amount in form.items():
+            part.gate.weight[number, place] = T * amount
+    for (place, number), amount in block.written.items():
+        part.down.weight[place, number] = unit * amount / T
+
+
+WHOLE: dict[str, type[WholeModel[Any]]] = {
+    kind.architecture: kind for kind in (WholeMamba, WholeMamba2, WholeGriffin)
+}
+"""The architectures whose whole published model can be written for a star-free language."""
+
+
+def has_whole_model(architecture: str) -> bool:
+    """Whether there is a construction of the whole published model."""
+    return find_member(architecture).name in WHOLE
+
+
+def whole_model(
+    language: Language, architecture: str, *, dtype: torch.dtype = torch.float32, budget: Budget | None = None
+) -> Model:
+    """Returns the whole published model of an architecture that does a language.
+
+    Its scores are 1024 for a letter that may follow (the end last), and -1024 for one that may not, from the
+    beginning mark on: `empty_scores` are those before any letter.
+
+    Raises:
+        UnknownName: if the zoo has no such architecture.
+        NotCompilable: if there is no construction for it, or the language is not star-free.
+        BudgetExceeded: if the cascade of the language takes too long.
+    """
+    name = find_member(architecture).name
+    if name not in WHOLE:
+        known = ", ".join(WHOLE)
+        raise NotCompilable(name, [f"the whole published model is made for {known}; use --surroundings zoo"])
+    return WHOLE[name](language, budget).build(dtype)
