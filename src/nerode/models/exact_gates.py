@@ -145,6 +145,19 @@ class ExactGates(nn.Module, ABC):
         write = torch.zeros_like(write) if self.signed else write
         return diagonal_scan(self.keep(on).expand_as(write), write, start)
 
+    def see_letters(self, letters: Tensor, on: Tensor) -> None:
+        """Notes which letters of the last sequences gates wrote at, for `take_keys`."""
+        self._letters, self._on = letters.detach(), on.detach() > 0.5
+
+    def take_keys(self, key: Tensor) -> None:
+        """Sets keys (gates, letters) to exactly 0 where a letter's gates hold; with signs, all."""
+        if self.signed:
+            key.zero_()
+        for letter in range(self._letters.shape[-1]):
+            read = self._letters[..., letter] != 0
+            if read.any():
+                key[~self._on[read][0], letter] = 0.0
+
     @torch.no_grad()
     def spread(self) -> None:
         """Rescales the scores of the last sequences to mean 0 and one deviation, so that about half write."""

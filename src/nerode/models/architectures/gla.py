@@ -177,7 +177,7 @@ class ExactGla(ExactGates):
         flat, _ = self.decide(-layer.gate_up(layer.gate_down(x)))
         on = split_heads(flat, layer.heads)[..., None]
         S, last = self.scan(on, on * read.k[..., None] * read.v[..., None, :], state["S"])
-        self._letters, self._on = x.detach(), flat.detach() > 0.5
+        self.see_letters(x, flat)
         return layer.give(x, (read.q[..., None] * S).sum(-2)), {"S": last}
 
     def score_rows(self, layer: Gla) -> tuple[Tensor, Tensor]:
@@ -191,12 +191,7 @@ class ExactGla(ExactGates):
         root = 2.0 ** math.ceil(math.log2(max(1.0, layer.settings.temperature)))
         layer.gate_up.weight.mul_(root)
         layer.gate_up.bias.mul_(root)
-        if self.signed:
-            layer.key.weight.zero_()
-        for letter in range(self._letters.shape[-1]):
-            read = self._letters[..., letter] != 0
-            if read.any():
-                layer.key.weight[~self._on[read][0], letter] = 0.0
+        self.take_keys(layer.key.weight)
 
 
 KIND = LayerKind(

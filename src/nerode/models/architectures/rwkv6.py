@@ -29,7 +29,6 @@ from nerode.models.base import (
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.matrix_scan import decay_scan
-from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
     HeadNorm,
@@ -250,44 +249,33 @@ class ExactRwkv6(ExactGates):
         super().begin()
         nn.init.normal_(self.layer.decay_down)
 
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
         layer = self.layer
-        state = layer.initial_state(len(x)) if state is None else state
         last = before(x, state["last"])
         _, _, for_value, for_receptance, for_gate = layer._mixtures(x, last)
         flat, _ = self.decide(layer._decay_logits(last))
-        found = layer.receptance(for_receptance), flat * layer.key(last), layer.value(for_value), flat
-        q, k, v, on = (split_heads(y, layer.settings.heads) for y in found)
-        if self.signed:
-            k = torch.zeros_like(k)
-        write = k[..., None] * v[..., None, :]
-        gate = self.keep(on)[..., None].expand_as(write)
-        S, final = diagonal_scan(gate.flatten(2), write.flatten(2), state["S"].flatten(1))
-        earlier = torch.cat([state["S"][:, None], S.view_as(write)[:, :-1]], dim=1)
-        seen = earlier + layer.bonus[..., None] * write
-        self._letters, self._on = last.detach(), flat.detach() > 0.5
-        given = layer._give((q[..., None] * seen).sum(-2), layer.gate(for_gate))
-        return given, {"S": final.view_as(state["S"]), "last": x[:, -1]}
+        self.see_letters(last, flat)
+        keys = torch.zeros_like(flat) if self.signed else flat * layer.key(last)
+        found = layer.receptance(for_receptance), keys, layer.value(for_value), flat
+        q, k, v, on = (split_heads(y, layer.settings.heads)[..., None] for y in found)
+        write = k * v.transpose(-1, -2)
+        S, final = self.scan(on, write, state["S"])
+        earlier = torch.cat([state["S"][:, None], S[:, :-1]], dim=1)
+        reading = (q * (earlier + layer.bonus[..., None] * write)).sum(-2)
+        return layer._give(reading, layer.gate(for_gate)), {"S": final, "last": x[:, -1]}
 
-    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+    def score_rows(self, layer: Rwkv6) -> tuple[Tensor, Tensor]:
         """Returns the map to d."""
-        assert isinstance(layer, Rwkv6)
         return layer.decay_up.T, layer.decay
 
-    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+    def fold_scale(self, layer: Rwkv6, scale: float) -> None:
         """Lets decay and key read the letter before, and takes the keys from letters whose gates hold."""
-        assert isinstance(layer, Rwkv6)
         for part in ("decay", "key"):
             number = MIXTURES.index(part)
             layer.mix[number] = 1.0
             layer.mix_up[number] = 0.0
-        if self.signed:
-            layer.key.weight.zero_()
-        for letter in range(self._letters.shape[-1]):
-            read = self._letters[..., letter] != 0
-            if read.any():
-                layer.key.weight[~self._on[read][0], letter] = 0.0
+        self.take_keys(layer.key.weight)
 
 
 KIND = LayerKind(
