@@ -30,7 +30,7 @@ from nerode.kernel import (
     certificate_to_json,
     claim_to_json,
 )
-from nerode.proofs.boxes import SMALLEST_NOISE, STATE_BOXES, certify_boxes, certify_state_boxes
+from nerode.proofs.boxes import certify_boxes
 from nerode.proofs.certification import certify, unending_method
 from nerode.proofs.folder import (
     RUN_WEIGHTS,
@@ -56,6 +56,7 @@ from nerode.proofs.polished import (
 )
 from nerode.proofs.polished_checker import check_polished
 from nerode.proofs.proving import Unproved
+from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes
 from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
 __all__ = [

@@ -40,9 +40,9 @@ from nerode.kernel import (
 )
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
-from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes
 from nerode.proofs.certification import certify
 from nerode.proofs.proving import Outcome, exceeded, kernel_budget
+from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes
 from nerode.records import RESULT, ModelClaim, unexamined
 
 Json = Any
