@@ -31,7 +31,7 @@ from nerode.kernel import (
     claim_to_json,
 )
 from nerode.proofs.boxes import certify_boxes
-from nerode.proofs.certification import certify, unending_method
+from nerode.proofs.certification import certify
 from nerode.proofs.folder import (
     RUN_WEIGHTS,
     check,
@@ -46,6 +46,7 @@ from nerode.proofs.folder import (
     tensor_hash,
     write_folder,
 )
+from nerode.proofs.invariants import unending_method
 from nerode.proofs.polished import (
     POLISH_CLAIM,
     POLISH_FILE,
