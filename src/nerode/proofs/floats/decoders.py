@@ -19,7 +19,8 @@ from nerode.languages import Language, language_hash
 from nerode.models import Model, dtype_of, read_model, save_model
 from nerode.models.compiled import network_to_decoder
 from nerode.network import Network, network_hash
-from nerode.proofs.floats.attention import METHOD, NotProved, audit, check_decoder
+from nerode.proofs.floats.attention.checker import audit, check_decoder
+from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 
 Json = Any
