@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.kernel import VALID_PREFIXES, Refutation
 from nerode.languages import Language, Word
 from nerode.proofs.answers import refutation
 from nerode.proofs.floats.runner import (
@@ -25,6 +25,7 @@ from nerode.proofs.floats.runner import (
     Rows,
     Runner,
     State,
+    are_wrong,
     as_answers,
     as_legal,
     from_rows,
@@ -134,7 +135,7 @@ class _Search:
         if self.runner.empty is not None:
             expected = self.known.answers(np.array([0]))[0]
             got = as_answers([self.runner.empty], self.letters)[0]
-            if not self._right(expected, got):
+            if are_wrong(self.task, expected, got):
                 self.refutation = self._refute((), expected, got)
         length, first, last = 0, 0, 1
         while first < last and self.refutation is None:
@@ -161,7 +162,7 @@ class _Search:
         while len(letters) == 1 and self.count < self.most and self.budget.left():
             got, state = self.runner.step(letters, state)
             target = self.known.advance(self.configurations[node : node + 1], letters)
-            if not self._right(self.known.answers(target)[0], got[0]) or nan_rows(state, 1)[0]:
+            if are_wrong(self.task, self.known.answers(target)[0], got[0]) or nan_rows(state, 1)[0]:
                 break
             row = to_rows(state, 1)
             (key,) = _keys(row, target)
@@ -209,8 +210,7 @@ class _Search:
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         targets = self.known.advance(self.configurations[nodes], letters)
         expected, got = self.known.answers(targets), answers[: len(nodes)]
-        right = (expected == got)[:, -1] if self.task == RECOGNISE else (expected == got).all(axis=1)
-        bad = np.flatnonzero(~right | nans[: len(nodes)])
+        bad = np.flatnonzero(are_wrong(self.task, expected, got) | nans[: len(nodes)])
         fine = int(bad[0]) if len(bad) else len(nodes)
         number, count = self.number, self.count
         found = [number.setdefault(key, len(number)) for key in _keys(rows[:fine], targets[:fine])]
@@ -239,7 +239,7 @@ class _Search:
 
     def _stop(self, word: Word, expected: Answers, got: Answers) -> None:
         """Notes why a word ends the search: a wrong answer, or a state that is no number."""
-        if not self._right(expected, got):
+        if are_wrong(self.task, expected, got):
             self.refutation = self._refute(word, expected, got)
             return
         self.reason = f"after {self.language.alphabet.decode(word)} the state of the module holds a NaN"
@@ -249,9 +249,6 @@ class _Search:
         fill = np.minimum(np.arange(batch), len(nodes) - 1)
         state = from_rows(self.rows[nodes[fill]], self.layout)
         return self.runner.step(letters[fill], state)
-
-    def _right(self, expected: Answers, got: Answers) -> bool:
-        return bool(expected[-1] == got[-1] if self.task == RECOGNISE else (expected == got).all())
 
     def _word(self, node: int) -> Word:
         word = []

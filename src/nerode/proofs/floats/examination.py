@@ -43,8 +43,9 @@ from nerode.models.compiled import is_decoder, load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
 from nerode.proofs.floats.decoders import MODEL_FOLDER, examine_decoder
-from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
+from nerode.proofs.floats.horizons import Horizon
 from nerode.proofs.floats.listing import describe_arithmetic
+from nerode.proofs.floats.loops import LoopReport, search_loops
 from nerode.proofs.floats.recheck import METHOD, recheck
 from nerode.proofs.floats.runner import Runner, State
 

@@ -57,7 +57,7 @@ from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.decoders import MODEL_FOLDER, certify_decoder
 from nerode.proofs.floats.examination import MAX_BYTES, certificate_path
-from nerode.proofs.floats.horizons import search_loops
+from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.recheck import recheck
 from nerode.proofs.floats.runner import above_half, as_legal, make_runner

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.kernel import DTYPES
+from nerode.kernel import DTYPES, RECOGNISE
 from nerode.languages import Alphabet, Language, Legal
 
 State = dict[str, Tensor]
@@ -89,6 +89,16 @@ class Runner:
             scores, after = self.module.forward(torch.from_numpy(letters), state)  # type: ignore[attr-defined]
             return self.read(scores), dict(after)
 
+    def run(self, letters: npt.NDArray[np.int64], state: State, *, steps: bool) -> tuple[Answers, State]:
+        """Returns the answers after each letter of sequences (batch, time), by `step` or by `forward`."""
+        if not steps:
+            return self.forward(letters, state)
+        rows = []
+        for column in letters.T:
+            answers, state = self.step(np.ascontiguousarray(column), state)
+            rows.append(answers)
+        return np.stack(rows, axis=1), state
+
     def read(self, scores: Tensor) -> Answers:
         """Returns the answers that scores stand for, for each letter and last for the end."""
         answers = self.decode(scores)
@@ -98,6 +108,13 @@ class Runner:
                 f"values for {len(self.alphabet)} letters and the end"
             )
         return np.asarray(answers.cpu().numpy(), dtype=np.bool_)
+
+
+def are_wrong(task: str, expected: Answers, got: Answers) -> Answers:
+    """Returns which answers (…, letters + 1) are wrong for a task: RECOGNISE looks at the end alone."""
+    first = -1 if task == RECOGNISE else 0
+    wrong: Answers = (expected[..., first:] != got[..., first:]).any(axis=-1)
+    return wrong
 
 
 def make_runner(
