@@ -59,6 +59,9 @@ OWN_WEIGHTS = Path("model") / "weights.safetensors"
 MAX_WEIGHTS = 1 << 31
 """Bytes of weights; larger files are not read."""
 
+_MAX_FLOATS = 1 << 26
+"""Bytes of a certificate for a float format."""
+
 _FOLDERS = "`nerode compile … -o DIR` writes such a folder"
 """What to do about a folder that has no network."""
 
@@ -115,6 +118,29 @@ def claim_network_folder(folder: Path, *, force: bool = False) -> None:
 def float_path(folder: Path, dtype: str) -> Path:
     """Returns where the certificate for a float format is kept."""
     return folder / f"certificate.{dtype}.json"
+
+
+def write_float_certificate(folder: Path, dtype: str, certificate: Certificate) -> Path:
+    """Writes the certificate for a float format beside what it is about; returns where."""
+    path = float_path(folder, dtype)
+    write_atomically(path, json.dumps(certificate_to_json(certificate), sort_keys=True) + "\n")
+    return path
+
+
+def read_float_certificate(folder: Path, dtype: str) -> Certificate | None:
+    """Returns the certificate for a float format; None if the folder has none.
+
+    Raises:
+        FormatError: if it does not read.
+    """
+    path = float_path(folder, dtype)
+    if not path.exists():
+        return None
+    content = read_json(path, max_bytes=_MAX_FLOATS)
+    try:
+        return certificate_from_json(content)
+    except (InputError, ValueError, RecursionError) as error:
+        raise FormatError(f"is not a certificate: {error}", path=path) from None
 
 
 def read_network(folder: Path) -> Network:
@@ -312,7 +338,7 @@ def _is_old(path: Path) -> bool:
 
 
 def _read(path: Path) -> Json:
-    limit = MAX_BYTES.get(path.name, 1 << 26)
+    limit = MAX_BYTES.get(path.name, _MAX_FLOATS)
     return read_json(path, max_bytes=limit, hint=_FOLDERS)
 
 

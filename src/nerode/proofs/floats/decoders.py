@@ -22,10 +22,9 @@ from nerode.network import Network, network_hash
 from nerode.proofs.floats.attention.checker import audit, check_decoder
 from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
+from nerode.proofs.folder import MODEL_FOLDER
 
 Json = Any
-
-MODEL_FOLDER = "model"
 
 AGREEMENT = "decoder-against-language"
 
