@@ -17,7 +17,7 @@ from nerode.compiler.constructions import (
     flip_flop,
     group_cascades,
     growing_registers,
-    ngrams,
+    ngram_models,
     nonlinear_cells,
     number_stacks,
     open_stack,
@@ -32,8 +32,8 @@ from nerode.core import Registry
 
 ROWS: tuple[Construction, ...] = (
     # Languages that are given by a model, a formula or a machine of their own.
-    ngrams.NGRAM_SSM,
-    ngrams.NGRAM_RNN,
+    ngram_models.NGRAM_SSM,
+    ngram_models.NGRAM_RNN,
     flip_flop.FLIP_FLOP,
     flip_flop.FLIP_FLOP_PREDICTOR,
     past_ltl.PAST_LTL,
