@@ -48,8 +48,7 @@ def compile_hybrid(request: Request) -> Network:
     machine = tabulate(cascade, dfa, budget)
     layers = MachineLayers(stack, machine, letters)
     flags = [number for number in range(len(machine.levels)) if _is_flag(machine, number)]
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth and i not in flags], depth)
+    layers.add_all([number for number in range(len(machine.levels)) if number not in flags])
     if flags:
         _add_flags(stack, layers, flags)
     else:

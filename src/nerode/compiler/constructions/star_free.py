@@ -158,8 +158,7 @@ def compile_clocked(request: Request) -> Network:
     machine = tabulate(cascade, marked, request.options.budget)
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine, add_clock(stack, m) if m > 1 else None)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
+    layers.add_all()
     clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
     return stack.network(
         layers.decoder(unmarked_legal(marked, m)),
