@@ -153,15 +153,12 @@ def _are_apart(low: Floats, high: Floats, group_of: Integers) -> bool:
     return bool((high[order][:-1][same] < low[order][1:][same]).all())
 
 
-def certify_boxes(
-    network: Network, language: Language, *, task: str | None = None, budget: Budget | None = None
-) -> Outcome:
+def certify_boxes(network: Network, language: Language, *, budget: Budget | None = None) -> Outcome:
     """Returns a certificate for all lengths under noise, a word on which the network fails, or neither.
 
     Args:
         network: a network with real states and a decoder of scores.
         language: the language that it should do.
-        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the strongest that holds.
         budget: limits the time.
 
     Raises:
@@ -172,12 +169,11 @@ def certify_boxes(
         found = find_intervals(network, budget=prover.budget)
     except BudgetExceeded as stop:
         return Unproved(reason=str(stop))
-    tasks = (PREDICT, VALID_PREFIXES) if task is None else (task,)
     if found is None:
         # The kernel looks for a word on which the network fails before it looks at the intervals.
-        failed = prover.failing_word(tasks[0])
+        failed = prover.failing_word(PREDICT)
         return failed or Unproved(reason="no intervals were found that every letter maps into each other")
-    return prover.certify(BOXES, [{"task": wanted, **found} for wanted in tasks])
+    return prover.certify(BOXES, [{"task": task, **found} for task in (PREDICT, VALID_PREFIXES)])
 
 
 def with_noise(

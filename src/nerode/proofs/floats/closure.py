@@ -81,7 +81,6 @@ def explore(
     *,
     task: str,
     batch: int | None = None,
-    most_bytes: int = MOST_BYTES,
     budget: Budget | None = None,
 ) -> Exploration:
     """Returns the joint states of a module and a language, as far as the budget allows.
@@ -91,13 +90,12 @@ def explore(
         language: what it should do.
         task: PREDICT or RECOGNISE for all words, VALID_PREFIXES for prefixes of words of the language.
         batch: how many states are stepped at once, None to choose; a batch is filled up to this size.
-        most_bytes: how many bytes all states together may take.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
         InputError: if the state grows with the word.
     """
-    return _Search(runner, language, task, batch, most_bytes, started(budget)).run()
+    return _Search(runner, language, task, batch, started(budget)).run()
 
 
 class _Search:
@@ -107,7 +105,6 @@ class _Search:
         language: Language,
         task: str,
         batch: int | None,
-        most_bytes: int,
         budget: Budget,
     ) -> None:
         self.runner = runner
@@ -119,7 +116,7 @@ class _Search:
         start = runner.start()
         self.layout = layout_of(start)
         first = to_rows(start, 1)
-        self.most = max(1, min(budget.elements, MOST_STATES, most_bytes // max(1, first.shape[1])))
+        self.most = max(1, min(budget.elements, MOST_STATES, MOST_BYTES // max(1, first.shape[1])))
         self.known = Configurations(language)
         self.count = 1
         self.rows = np.repeat(first, _ROOM, axis=0)

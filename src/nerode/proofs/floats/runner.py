@@ -250,7 +250,7 @@ def to_rows(state: Mapping[str, Tensor], batch: int) -> Rows:
     return np.concatenate(rows, axis=1) if rows else np.zeros((batch, 0), dtype=np.uint8)
 
 
-def from_rows(rows: Rows, layout: Layout, *, device: torch.device | None = None) -> dict[str, Tensor]:
+def from_rows(rows: Rows, layout: Layout) -> dict[str, Tensor]:
     """Returns the state whose bits the rows are."""
     state = {}
     first = 0
@@ -258,10 +258,9 @@ def from_rows(rows: Rows, layout: Layout, *, device: torch.device | None = None)
         block = np.ascontiguousarray(rows[:, first : first + part.bytes])
         first += part.bytes
         if part.bytes:
-            tensor = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)
+            state[part.name] = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)
         else:
-            tensor = torch.zeros(len(rows), *part.shape, dtype=TYPES[part.dtype])
-        state[part.name] = tensor if device is None else tensor.to(device)
+            state[part.name] = torch.zeros(len(rows), *part.shape, dtype=TYPES[part.dtype])
     return state
 
 
