@@ -44,6 +44,7 @@ from nerode.proofs.folder import (
     run_tensor_hash,
     stated_claims,
     tensor_hash,
+    write_certificate,
     write_folder,
 )
 from nerode.proofs.invariants import unending_method
@@ -114,5 +115,6 @@ __all__ = [
     "stated_claims",
     "tensor_hash",
     "unending_method",
+    "write_certificate",
     "write_folder",
 ]

@@ -92,7 +92,7 @@ def write_folder(
         write_atomically(place / LANGUAGE_FILE, _text(describe_language(language, budget)))
         write_atomically(place / NETWORK_FILE, _text(network_to_json(network)))
         if certificate is not None:
-            write_atomically(place / CERTIFICATE_FILE, _text(certificate_to_json(certificate)))
+            write_certificate(place / CERTIFICATE_FILE, certificate)
 
 
 def _remove_model(place: Path) -> None:
@@ -104,6 +104,11 @@ def _remove_model(place: Path) -> None:
         (place / name).unlink(missing_ok=True)
     if not any(place.iterdir()):
         place.rmdir()
+
+
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Writes a certificate whole or not at all."""
+    write_atomically(path, _text(certificate_to_json(certificate)))
 
 
 def claim_network_folder(folder: Path, *, force: bool = False) -> None:
@@ -321,7 +326,7 @@ def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
     if isinstance(outcome, Certificate):
         for path in (p for p in (float_path(folder, dtype) for dtype in DTYPES) if _is_old(p)):
             write_atomically(path, _text({**_read(path), "version": kernel.VERSION}))
-        write_atomically(folder / CERTIFICATE_FILE, _text(certificate_to_json(outcome)))
+        write_certificate(folder / CERTIFICATE_FILE, outcome)
     return outcome
 
 

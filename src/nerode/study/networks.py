@@ -7,7 +7,6 @@ of a network, where the kernel checks it.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +16,7 @@ from typing import Literal
 
 from nerode.algebra import Profile
 from nerode.compiler import Options, compile_language
-from nerode.core import (
-    Budget,
-    BudgetExceeded,
-    InputError,
-    NotCompilable,
-    read_json,
-    started,
-    write_atomically,
-)
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, read_json, started
 from nerode.languages import Language
 from nerode.network import Network
 from nerode.proofs import (
@@ -46,7 +37,6 @@ from nerode.proofs import (
     Refutation,
     Unproved,
     certificate_from_json,
-    certificate_to_json,
     certify,
     certify_boxes,
     find_fragile_words,
@@ -55,6 +45,7 @@ from nerode.proofs import (
     read_language,
     read_network,
     unending_method,
+    write_certificate,
 )
 from nerode.records import first_prefixes
 from nerode.verdict import ARCHITECTURES, State, VerdictTask, averaging_heads, collect_facts, nearest_heads
@@ -362,8 +353,7 @@ def _extend(path: Path, found: Certificate) -> None:
     known = certificate_from_json(read_json(path))
     kept = [claim for claim in known.claims if claim.method not in found.evidence]
     joined = replace(known, claims=(*kept, *found.claims), evidence={**known.evidence, **found.evidence})
-    text = json.dumps(certificate_to_json(joined), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    write_atomically(path, text + "\n")
+    write_certificate(path, joined)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

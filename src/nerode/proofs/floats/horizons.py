@@ -251,7 +251,7 @@ def read_word(
     state = runner.start()
     for letters in word.chunks(n):
         budget.check_time(letters_read=at)
-        numbers = _along(known, number, letters)
+        numbers = known.along(number, letters.tolist())
         (got,), state = runner.run(letters[None, :], state, steps=steps)
         expected = known.answers(numbers)
         for i in np.flatnonzero(are_wrong(task, expected, got))[:1].tolist():
@@ -263,15 +263,6 @@ def read_word(
             )
         number, at = int(numbers[-1]), at + len(letters)
     return None
-
-
-def _along(known: Configurations, number: int, letters: Numbers) -> Numbers:
-    """The configurations after each letter."""
-    numbers = np.empty(len(letters), dtype=np.int64)
-    for i, letter in enumerate(letters.tolist()):
-        number = known.after(number, letter)
-        numbers[i] = number
-    return numbers
 
 
 def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, task: str) -> int | None:

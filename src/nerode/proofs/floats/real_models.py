@@ -11,7 +11,6 @@ import functools
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +52,7 @@ from nerode.proofs.floats.decoders import certify_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.recheck import recheck
-from nerode.proofs.floats.runner import above_half, as_legal, make_runner
+from nerode.proofs.floats.runner import Configurations, above_half, as_legal, make_runner
 from nerode.proofs.folder import MODEL_FOLDER, read_float_certificate, write_float_certificate
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
@@ -384,15 +383,8 @@ def _lawful_word(language: Language, length: int) -> list[int]:
 
 def _answers(language: Language, word: Sequence[int]) -> Tensor:
     """The letters that may follow each non-empty prefix, and last whether it may end."""
-    letters = range(len(language.alphabet))
-
-    @functools.cache
-    def row(configuration: object) -> tuple[bool, ...]:
-        legal = language.legal(configuration)
-        return (*(i in legal.symbols for i in letters), legal.end)
-
-    visited = accumulate(word, language.advance, initial=language.initial())
-    return torch.tensor([row(configuration) for configuration in visited][1:])
+    known = Configurations(language)
+    return torch.from_numpy(known.answers(known.along(0, word)))
 
 
 def write_real_model(folder: Path, found: RealModel) -> None:

@@ -8,7 +8,7 @@ occurs; infinities are numbers like others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -308,6 +308,13 @@ class Configurations:
             target = self._add(self.language.advance(self._order[number], letter))
             self._moves[number, letter] = target
         return target
+
+    def along(self, number: int, letters: Sequence[int]) -> Numbers:
+        """Returns the configurations after each letter of a word, from one configuration on."""
+        numbers = np.empty(len(letters), dtype=np.int64)
+        for i, letter in enumerate(letters):
+            numbers[i] = number = self.after(number, letter)
+        return numbers
 
     def answers(self, numbers: Numbers) -> Answers:
         """Returns what may follow in each configuration."""
