@@ -29,7 +29,7 @@ from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.models import DecoderStream, Model
 from nerode.models.compiled import network_to_decoder
 from nerode.proofs import Certificate, certify
-from nerode.proofs.floats.attention import check_decoder
+from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.listing import fingerprint
 from nerode.verdict import ARCHITECTURES, decide
 

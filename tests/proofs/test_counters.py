@@ -19,7 +19,7 @@ from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
 from nerode.proofs import check
 from nerode.proofs.certification import certify_exact
-from nerode.proofs.invariants import find_integrators, solve
+from nerode.proofs.counters import find_integrators, solve
 from tests.proofs import networks
 from tests.proofs.brute_force import first_failure
 from tests.proofs.test_certification import certified

@@ -16,7 +16,7 @@ from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
 from nerode.network.affine import constant_map
 from nerode.proofs import certification, certify, check
-from nerode.proofs.invariants import find_scale, scale_cover
+from nerode.proofs.counters import find_scale, scale_cover
 from nerode.proofs.proving import Prover
 from tests.proofs.test_counters import with_layer
 

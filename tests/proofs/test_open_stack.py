@@ -15,7 +15,7 @@ from nerode.languages import Dyck, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Gated, Network, network_to_json
 from nerode.proofs import certify, check
-from nerode.proofs.invariants import digit_cover, find_scale
+from nerode.proofs.counters import digit_cover, find_scale
 from nerode.proofs.proving import Prover
 from tests.compiler.walks import assert_follows_long_words
 from tests.proofs.test_counters import with_layer

@@ -10,7 +10,7 @@ from nerode.languages.brackets import dyck
 from nerode.network import Gated, Interpreter, Network, network_to_json
 from nerode.proofs import check
 from nerode.proofs.certification import certify_exact
-from nerode.proofs.invariants import slot_cover
+from nerode.proofs.counters import slot_cover
 from tests.proofs import networks
 from tests.proofs.test_certification import certified
 

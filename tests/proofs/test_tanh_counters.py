@@ -18,7 +18,7 @@ from nerode.languages import CounterLanguage, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, Squashed, network_to_json
 from nerode.proofs import certify, check
-from nerode.proofs.invariants import squash_cover
+from nerode.proofs.counters import squash_cover
 from nerode.proofs.proving import Prover
 from tests.compiler.agreement import assert_does
 

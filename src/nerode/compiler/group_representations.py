@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra import IDENTITY, CosetAction, Subgroup, cycles
+from nerode.algebra import CosetAction, Subgroup, cycles
 from nerode.compiler.rotations import (
     LanguageGroup,
     Matrix,
@@ -163,7 +163,7 @@ def _sum_of(pieces: Sequence[Piece], group: LanguageGroup, dfa: Dfa) -> Represen
         block_diagonal(blocks) for blocks in zip(*(piece.matrices() for piece in pieces), strict=True)
     )
     start: Vector = tuple(e for piece in pieces for e in piece.start)
-    vectors = _orbit(group, matrices, start)
+    vectors = group.reach(start, lambda vector, letter: apply(matrices[letter], vector))
     return Representation(
         title=" and ".join(piece.title for piece in pieces),
         matrices=matrices,
@@ -172,18 +172,6 @@ def _sum_of(pieces: Sequence[Piece], group: LanguageGroup, dfa: Dfa) -> Represen
         num_factors=_reflection_cost(pieces)[0],
         on_states=False,
     )
-
-
-def _orbit(group: LanguageGroup, matrices: Sequence[Matrix], start: Vector) -> dict[int, Vector]:
-    """For each element of the group the vector to which the words of that element take the start vector."""
-    vectors = {IDENTITY: start}
-    queue = [IDENTITY]
-    for x in queue:
-        for letter, y in enumerate(group.table.products[x, group.letters].tolist()):
-            if y not in vectors:
-                vectors[y] = apply(matrices[letter], vectors[x])
-                queue.append(y)
-    return vectors
 
 
 def _on_states(dfa: Dfa) -> Representation:

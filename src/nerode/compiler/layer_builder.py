@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from nerode.compiler.forms import DirectionForm, constant, direction, reduce_one_hot
+from nerode.compiler.forms import DirectionForm, constant, direction, reduce_one_hot, second_digit
 from nerode.core import Exact, InputError
 from nerode.languages import Legal
 from nerode.network import (
@@ -137,6 +138,18 @@ class LayerBuilder:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
         return self._seen(f"previous {name}")
 
+    def delayed(
+        self, name: str, write: DirectionForm | Exact, retain: Fraction, *, start: Exact = 0
+    ) -> tuple[DirectionForm, DirectionForm]:
+        """Adds a bit that is held for one step; returns its coordinate and the bit before, for the readout.
+
+        Without the state before the letter the gate is `retain`, and the bit before is the second digit.
+        """
+        state = self.coordinate(name, gate=0 if self.exposes_previous else retain, write=write, start=start)
+        if self.exposes_previous:
+            return state, self.previous(name)
+        return state, second_digit(state, self.readout_relu, retain)
+
     def imaginary(self, value: DirectionForm) -> DirectionForm:
         """Returns the imaginary part of a coordinate of which `value` is the real part, now or before."""
         (name,) = value.terms
@@ -262,6 +275,11 @@ class DecoderBuilder:
     def add(self, output: int, form: DirectionForm) -> None:
         """Adds a form to the score of a letter, or of the end."""
         self._scores[output] = self._scores[output] + form
+
+    def compare_with(self, one: DirectionForm) -> None:
+        """Makes half of a number that shrinks the threshold of all scores, in place of 1/2."""
+        for output in range(len(self._scores)):
+            self.add(output, (1 - one) * Fraction(1, 2))
 
     def add_legal(self, legal: Legal, form: DirectionForm) -> None:
         """Adds a form to the score of everything that is legal."""

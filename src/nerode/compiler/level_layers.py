@@ -28,8 +28,8 @@ from nerode.compiler.level_codings import (
 )
 from nerode.compiler.level_machine import LevelMachine, TabledLevel
 from nerode.compiler.network_builder import LayerStack, legal_sets
-from nerode.compiler.tables import decision_table, decode_table
-from nerode.core import Exact, NotCompilable
+from nerode.compiler.tables import DecisionTable, decision_table, decode_table
+from nerode.core import Budget, Exact, NotCompilable
 from nerode.languages import Legal
 from nerode.network import ScoreDecoder
 
@@ -110,6 +110,11 @@ class MachineLayers:
         self.labels |= found
         self.stack.add(builder)
 
+    def add_all(self, numbers: Sequence[int] | None = None) -> None:
+        """Adds levels depth by depth, each depth as one diagonal layer; all of them when None."""
+        for depth in range(1, self.machine.depth + 1):
+            self.add_together([i for i in self.machine.at(depth) if numbers is None or i in numbers], depth)
+
     def add_alone(self, number: int, place: Mover) -> None:
         """Adds one level as a layer of Householder factors."""
         level = self.machine.levels[number]
@@ -126,16 +131,20 @@ class MachineLayers:
                 the language.
         """
         legal = legal or legal_sets(self.machine.dfa)
-        states = self.machine.states
-        table = decision_table(
-            list(states),
-            [legal[q] for q in states.values()],
-            [level.num_labels for level in self.machine.levels],
-            self.stack.request.options.budget,
-        )
+        table = answer_table(self.machine, legal, self.stack.request.options.budget)
         decoder = self.stack.decoder()
         decode_table(decoder, table, lambda level, label: [self.labels[level].new[label]])
         return decoder.build(self.stack.empty())
+
+
+def answer_table(machine: LevelMachine, legal: Sequence[Legal], budget: Budget) -> DecisionTable[Legal]:
+    """Returns what is legal by the labels after the letter, given what is legal in each state."""
+    return decision_table(
+        list(machine.states),
+        [legal[q] for q in machine.states.values()],
+        [level.num_labels for level in machine.levels],
+        budget,
+    )
 
 
 def _placer(level: TabledLevel) -> Placer:

@@ -71,6 +71,15 @@ class LevelMachine:
             found.append(1 + max((found[parent] for parent in level.parents), default=0))
         return tuple(found)
 
+    @property
+    def depth(self) -> int:
+        """Number of layers."""
+        return max(self.depths, default=0)
+
+    def at(self, depth: int) -> list[int]:
+        """Returns the levels of a layer."""
+        return [number for number, own in enumerate(self.depths) if own == depth]
+
     def is_read(self, number: int) -> bool:
         """Whether a later level reads this one."""
         return any(number in level.parents for level in self.levels)

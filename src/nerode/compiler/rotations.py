@@ -18,6 +18,7 @@ from nerode.languages import Dfa
 from nerode.network import Factor
 
 E = TypeVar("E", bound=Exact)
+T = TypeVar("T")
 
 Vector = tuple[Exact, ...]
 Matrix = tuple[Vector, ...]
@@ -156,6 +157,22 @@ class LanguageGroup:
         permutations = [tuple(column) for column in dfa.transitions.T.tolist()]
         self.table = ProductTable(PermutationGroup(permutations, dfa.num_states))
         self.letters: Numbers = np.array([self.table.index(p) for p in permutations], dtype=np.intp)
+
+    def reach(self, start: T, move: Callable[[T, int], T]) -> dict[int, T]:
+        """Returns for each element what its words make of a start, given what a letter makes of something."""
+        found = {IDENTITY: start}
+        queue = [IDENTITY]
+        for x in queue:
+            for letter, y in enumerate(self.after(x)):
+                if y not in found:
+                    found[y] = move(found[x], letter)
+                    queue.append(y)
+        return found
+
+    def after(self, x: int) -> list[int]:
+        """Returns the products of an element and each letter."""
+        found: list[int] = self.table.products[x, self.letters].tolist()
+        return found
 
     def quotients(self) -> list[CosetAction]:
         """Returns the regular actions of the groups G/N, one for each normal subgroup N other than G."""

@@ -4,113 +4,66 @@ Open `certification` first: it chooses the method. `floats/` has the proofs abou
 kernel cannot run: its `recheck` replays them, and its `attention/checker` applies lemmas to softmax decoders.
 """
 
-from nerode.kernel import (
-    ANY_ORDER,
-    CERTIFICATE_FILE,
-    DTYPES,
-    EXACT,
-    FRAGILE,
-    LANGUAGE_FILE,
-    NETWORK_FILE,
-    PREDICT,
-    RECOGNISE,
-    STEP_BY_STEP,
-    TESTED,
-    TRACK,
-    UNDER_NOISE,
-    UP_TO_LENGTH,
-    VALID_PREFIXES,
-    WINDOW,
-    Certificate,
-    CheckResult,
-    Claim,
-    Failure,
-    Refutation,
-    certificate_from_json,
-    certificate_to_json,
-    claim_to_json,
-)
-from nerode.proofs.boxes import SMALLEST_NOISE, STATE_BOXES, certify_boxes, certify_state_boxes
-from nerode.proofs.certification import certify, unending_method
-from nerode.proofs.folder import (
-    RUN_WEIGHTS,
-    check,
-    check_folder,
-    claim_network_folder,
-    graph_claims,
-    read_language,
-    read_network,
-    renew,
-    run_tensor_hash,
-    stated_claims,
-    tensor_hash,
-    write_folder,
-)
-from nerode.proofs.polished import (
-    POLISH_CLAIM,
-    POLISH_FILE,
-    POLISH_FORMAT,
-    POLISH_VERSION,
-    is_polished,
-    read_proof,
-)
-from nerode.proofs.polished_checker import check_polished
-from nerode.proofs.proving import Unproved
-from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ANY_ORDER",
-    "CERTIFICATE_FILE",
-    "DTYPES",
-    "EXACT",
-    "FRAGILE",
-    "LANGUAGE_FILE",
-    "NETWORK_FILE",
-    "POLISH_CLAIM",
-    "POLISH_FILE",
-    "POLISH_FORMAT",
-    "POLISH_VERSION",
-    "PREDICT",
-    "RECOGNISE",
-    "RUN_WEIGHTS",
-    "SMALLEST_NOISE",
-    "STATE_BOXES",
-    "STEP_BY_STEP",
-    "TESTED",
-    "TRACK",
-    "UNDER_NOISE",
-    "UP_TO_LENGTH",
-    "VALID_PREFIXES",
-    "WINDOW",
-    "Certificate",
-    "CheckResult",
-    "Claim",
-    "Failure",
-    "MemorisationBound",
-    "Refutation",
-    "Unproved",
-    "certificate_from_json",
-    "certificate_to_json",
-    "certify",
-    "certify_boxes",
-    "certify_state_boxes",
-    "check",
-    "check_folder",
-    "check_polished",
-    "claim_network_folder",
-    "claim_to_json",
-    "find_fragile_words",
-    "find_window",
-    "graph_claims",
-    "is_polished",
-    "memorisation_bound",
-    "read_language",
-    "read_network",
-    "read_proof",
-    "renew",
-    "run_tensor_hash",
-    "stated_claims",
-    "tensor_hash",
-    "unending_method",
-    "write_folder",
-]
+from nerode.core import lazy_door
+
+if TYPE_CHECKING:
+    from nerode.kernel import (
+        ANY_ORDER,
+        CERTIFICATE_FILE,
+        DTYPES,
+        EXACT,
+        FRAGILE,
+        LANGUAGE_FILE,
+        NETWORK_FILE,
+        PREDICT,
+        RECOGNISE,
+        STEP_BY_STEP,
+        TESTED,
+        TRACK,
+        UNDER_NOISE,
+        UP_TO_LENGTH,
+        VALID_PREFIXES,
+        WINDOW,
+        Certificate,
+        CheckResult,
+        Claim,
+        Failure,
+        Refutation,
+        certificate_from_json,
+        certificate_to_json,
+        claim_to_json,
+    )
+    from nerode.proofs.boxes import certify_boxes
+    from nerode.proofs.certification import certify
+    from nerode.proofs.folder import (
+        RUN_WEIGHTS,
+        check,
+        check_folder,
+        claim_network_folder,
+        graph_claims,
+        read_language,
+        read_network,
+        renew,
+        run_tensor_hash,
+        stated_claims,
+        tensor_hash,
+        write_certificate,
+        write_folder,
+    )
+    from nerode.proofs.invariants import unending_method
+    from nerode.proofs.polished import (
+        POLISH_CLAIM,
+        POLISH_FILE,
+        POLISH_FORMAT,
+        POLISH_VERSION,
+        is_polished,
+        read_proof,
+    )
+    from nerode.proofs.polished_checker import check_polished
+    from nerode.proofs.proving import Unproved
+    from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes
+    from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
+
+__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

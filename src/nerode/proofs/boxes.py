@@ -1,20 +1,18 @@
 """Boxes of states that every letter maps into boxes, with room for noise: found here, proved by the kernel.
 
-boxes         each coordinate lies in one of a few intervals; a cell is a choice of one per coordinate. The
-              network then acts as a finite automaton, whatever the noise does.
-state-boxes   one box per configuration of the language and last letters. This is made for trained networks,
-              whose coordinates do not lie in a few intervals each.
+A network that runs an automaton robustly keeps each coordinate in one of a few intervals. Which ones is read
+off the values that occur; two values belong together if they are close. A cell is a choice of one interval
+per coordinate. The cells are the combinations that occur, and the letters act on them: the network is a
+finite automaton, whatever the noise does.
 
-Both are a graph of cells whose intervals grow until they are closed. The arithmetic is that of floats without
+Cells are a graph whose intervals grow until they are closed. The arithmetic is that of floats without
 rounding outward; a little room is added, and the kernel has the last word.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,32 +20,22 @@ from typing import Any
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import PREDICT, RECOGNISE, SCOPES, UNDER_NOISE, VALID_PREFIXES, Certificate
-from nerode.languages import Language, Legal
-from nerode.network import Network, PointDecoder
-from nerode.proofs.answers import agrees, letters_read
-from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers, Partition, explore, group_choices
+from nerode.kernel import PREDICT, SCOPES, UNDER_NOISE, VALID_PREFIXES, Certificate
+from nerode.languages import Language
+from nerode.network import Layer, Network
+from nerode.proofs.box_steps import Boxes, BoxStepper, Floats, Integers
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 BOXES = "boxes"
-STATE_BOXES = "state-boxes"
-
-LETTERS = (0, 1, 2, 3)
-"""Integers of last letters that a node may know; tried in this order."""
-
-SMALLEST_NOISE = 2.0**-20
-"""Noise below this is not worth a certificate of state boxes: it would not cover the roundings of float32."""
-
 Json = Any
+Groups = tuple[tuple[int, ...], ...]
+"""For each layer the lengths of runs of neighbouring coordinates that share their intervals."""
 
 _RADII = (0.25, 2.0**-4, 2.0**-6, 2.0**-9)
 _LEAST = 2.0**-24
 """Noise below this is not worth a certificate."""
 
-_LARGEST = 0.25
-"""Noise above this is not looked for."""
-
-_SWEEPS, _FIRST_SWEEPS, _STATE_SWEEPS = 60, 20, 400
+_SWEEPS, _FIRST_SWEEPS = 60, 20
 """Sweeps after which the intervals have to be closed; fewer for the first try, with hardly any noise."""
 
 _PATIENCE = 20
@@ -65,9 +53,6 @@ _PER_NUMBER = 30
 
 _MANY_GROUPS = 64
 """Above this number of coordinates they are not tried each with intervals of its own."""
-
-_MOST_EDGES = 1_500
-"""Graphs of nodes with more edges are not tried."""
 
 _FAR = 1e6
 """A state beyond this has run away."""
@@ -168,15 +153,12 @@ def _are_apart(low: Floats, high: Floats, group_of: Integers) -> bool:
     return bool((high[order][:-1][same] < low[order][1:][same]).all())
 
 
-def certify_boxes(
-    network: Network, language: Language, *, task: str | None = None, budget: Budget | None = None
-) -> Outcome:
+def certify_boxes(network: Network, language: Language, *, budget: Budget | None = None) -> Outcome:
     """Returns a certificate for all lengths under noise, a word on which the network fails, or neither.
 
     Args:
         network: a network with real states and a decoder of scores.
         language: the language that it should do.
-        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the strongest that holds.
         budget: limits the time.
 
     Raises:
@@ -187,12 +169,11 @@ def certify_boxes(
         found = find_intervals(network, budget=prover.budget)
     except BudgetExceeded as stop:
         return Unproved(reason=str(stop))
-    tasks = (PREDICT, VALID_PREFIXES) if task is None else (task,)
     if found is None:
         # The kernel looks for a word on which the network fails before it looks at the intervals.
-        failed = prover.failing_word(tasks[0])
+        failed = prover.failing_word(PREDICT)
         return failed or Unproved(reason="no intervals were found that every letter maps into each other")
-    return prover.certify(BOXES, [{"task": wanted, **found} for wanted in tasks])
+    return prover.certify(BOXES, [{"task": task, **found} for task in (PREDICT, VALID_PREFIXES)])
 
 
 def with_noise(
@@ -275,133 +256,153 @@ def _close_partition(steps: BoxStepper, partition: Partition, budget: Budget) ->
     return best, noise
 
 
-def certify_state_boxes(
-    network: Network,
-    language: Language,
-    *,
-    task: str = PREDICT,
-    letters: Sequence[int] = LETTERS,
-    least: float = SMALLEST_NOISE,
-    budget: Budget | None = None,
-) -> Certificate | Unproved:
-    """Returns a certificate for all lengths under noise, or why none was found.
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """Cells that runs without noise visit; the first one holds the start.
+
+    Attributes:
+        groups: which coordinates share intervals.
+        labels: `labels[cell, coordinate]` is the number of an interval; numbers run through all groups.
+        moves: `moves[cell, letter]` is the next cell.
+        low, high: for each interval the least and the greatest value seen.
+        group_of: the group of each interval.
+    """
+
+    groups: Groups
+    labels: Integers
+    moves: Integers
+    low: Floats
+    high: Floats
+    group_of: Integers
+
+    def written(self, boxes: Boxes) -> Json:
+        """Returns intervals as a cover has them: for each layer runs of coordinates with their intervals."""
+        layers, group = [], 0
+        for lengths in self.groups:
+            runs = []
+            for length in lengths:
+                members = np.flatnonzero(self.group_of == group)
+                runs.append([length, boxes.written(members[np.argsort(boxes.low[members])])])
+                group += 1
+            layers.append(runs)
+        return layers
+
+
+def group_choices(network: Network) -> list[Groups]:
+    """Returns ways to share intervals: by the blocks of a cell, then each coordinate for itself."""
+    shared = tuple(_blocks(layer) for layer in network.layers)
+    single = tuple((1,) * layer.width for layer in network.layers)
+    return [shared] if single == shared else [shared, single]
+
+
+def _blocks(layer: Layer) -> tuple[int, ...]:
+    blocks = layer.recurrence.blocks
+    return (layer.width // blocks,) * blocks if layer.width else ()
+
+
+def explore(
+    steps: BoxStepper, groups: Groups, *, radius: float, most: int, budget: Budget
+) -> Partition | None:
+    """Returns the cells that runs without noise visit; None if the values do not settle down.
 
     Args:
-        network: a network with real states; its decoder has scores or points.
-        language: a language with few configurations.
-        task: PREDICT, VALID_PREFIXES or RECOGNISE.
-        letters: numbers of last letters that a node may know; the first that works is taken.
-        least: the smallest noise that is good enough, a power of two.
+        steps: the network.
+        groups: which coordinates share intervals.
+        radius: values that differ by no more belong to one interval.
+        most: how many cells are allowed.
         budget: limits the time.
 
     Raises:
-        InputError: if the network has a part that boxes are not made for.
+        BudgetExceeded: if there are too many cells.
     """
-    prover = Prover(network, language, budget)
-    budget = prover.budget
-    if not agrees(task, language.legal(language.initial()), network.decoder.empty):
-        return Unproved(reason="the network is wrong about the empty word")
-    try:
-        for count in letters:
-            cover = find_state_boxes(network, language, task=task, letters=count, least=least, budget=budget)
-            if cover is not None:
-                found = prover.certify(STATE_BOXES, [cover])
-                if isinstance(found, Certificate):
-                    return found
-    except BudgetExceeded as stop:
-        return Unproved(reason=str(stop))
-    tried = ", ".join(map(str, letters))
-    return Unproved(
-        reason=f"with one box for each state and the last {tried} letters, no boxes are closed under noise "
-        f"of {least:.0e} and have correct answers"
-    )
+    lengths = [length for layer in groups for length in layer]
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    centres: list[list[float]] = [[] for _ in lengths]
+    while sum(map(len, centres)) <= most:
+        budget.check_time(values=sum(map(len, centres)))
+        search = _Search(steps, group, centres, radius)
+        if search.run(most):
+            return search.partition(groups)
+    return None
 
 
-def find_state_boxes(
-    network: Network, language: Language, *, task: str, letters: int, least: float, budget: Budget
-) -> dict[str, Json] | None:
-    """Returns boxes that are closed under the largest noise that was found, as a cover; None for none."""
-    steps = BoxStepper(network, points=True)
-    graph = explore_nodes(steps, language, task=task, letters=letters, budget=budget)
-    if graph is None:
-        return None
+class _Search:
+    """One breadth-first search with fixed centres; it stops as soon as a value is far from all of them."""
 
-    def attempt(eps: float) -> Boxes | None:
-        # Ends are multiples of a power of two: about 1/32 of the noise.
-        grid = 2.0 ** math.floor(math.log2(eps / 32))
-        return close(steps, graph, eps, grid, budget, sweeps=_STATE_SWEEPS)
+    def __init__(self, steps: BoxStepper, group: Integers, centres: list[list[float]], radius: float) -> None:
+        self.steps = steps
+        self.group = group
+        self.centres = centres
+        self.radius = radius
+        self._first = np.cumsum([0, *map(len, centres)])
+        self._labels: list[Integers] = []
+        self._points: list[Floats] = []
+        self._moves: list[Integers] = []
 
-    best, noise = attempt(least), least
-    if best is None:
-        return None
-    for factor in (64.0, 8.0, 2.0, 1.5, 1.25):
-        while noise * factor <= _LARGEST and (found := attempt(noise * factor)) is not None:
-            best, noise = found, noise * factor
-    ends = np.cumsum([0, *(layer.width for layer in network.layers)]).tolist()
-    boxes = [
-        [best.written(row[first:last]) for first, last in itertools.pairwise(ends)] for row in graph.labels
-    ]
-    return {"task": task, "noise": str(Fraction(noise)), "letters": letters, "boxes": boxes}
+    def run(self, most: int) -> bool:
+        """Whether the search ended with all values near known centres; new ones are added otherwise."""
+        letters = np.arange(len(self.steps.network.alphabet))
+        points = self.steps.start().low
+        labels = self._label(points)
+        if labels is None:
+            return False
+        number = {labels[0].tobytes(): 0}
+        while len(points):
+            self._labels.append(labels)
+            self._points.append(points)
+            images = self._images(points, np.tile(letters, len(points)))
+            found = self._label(images)
+            if found is None:
+                return False
+            fresh, targets = [], np.empty(len(found), dtype=np.int64)
+            for i, row in enumerate(found):
+                key = row.tobytes()
+                if key not in number:
+                    number[key] = len(number)
+                    fresh.append(i)
+                targets[i] = number[key]
+            self._moves.append(targets.reshape(-1, len(letters)))
+            points, labels = images[fresh], found[fresh]
+            if len(number) > most:
+                remedy = "the proof would visit too many cells"
+                raise BudgetExceeded("cells", most, remedy=remedy)
+        return True
 
+    def partition(self, groups: Groups) -> Partition:
+        """Returns what a search that ended has found."""
+        labels, points = np.concatenate(self._labels), np.concatenate(self._points)
+        count = int(self._first[-1])
+        low, high = np.full(count, np.inf), np.full(count, -np.inf)
+        np.minimum.at(low, labels, points)
+        np.maximum.at(high, labels, points)
+        return Partition(
+            groups=groups,
+            labels=labels,
+            moves=np.concatenate(self._moves),
+            low=low,
+            high=high,
+            group_of=np.repeat(np.arange(len(self.centres)), [len(c) for c in self.centres]),
+        )
 
-def explore_nodes(
-    steps: BoxStepper, language: Language, *, task: str, letters: int, budget: Budget
-) -> BoxGraph | None:
-    """Returns the graph of configurations with last letters; None if it has too many edges."""
-    start: tuple[Hashable, tuple[int, ...]] = (language.initial(), ())
-    number = {start: 0}
-    order = [start]
-    edges: list[tuple[int, int, int]] = []
-    for here, (configuration, last) in enumerate(order):
-        for letter in letters_read(language, configuration, task):
-            recent = (*last, letter)[-letters:] if letters else ()
-            reached = (language.advance(configuration, letter), recent)
-            if reached not in number:
-                number[reached] = len(order)
-                order.append(reached)
-            edges.append((here, letter, number[reached]))
-        if len(edges) > _MOST_EDGES:
-            return None
-        budget.check("states", len(order), nodes=len(order))
-    source, letter_of, target = np.array(edges, dtype=np.int64).reshape(-1, 3).T
-    legal = [language.legal(configuration) for configuration, _ in order]
-    first = steps.start()
-    width = first.low.shape[1]
-    low = np.full((len(order), width), np.inf)
-    low[0] = first.low[0]
-    high = np.where(np.isfinite(low), low, -np.inf)
-    return BoxGraph(
-        labels=np.arange(low.size).reshape(low.shape),
-        source=source,
-        letter=letter_of,
-        target=target,
-        low=low.ravel(),
-        high=high.ravel(),
-        group_of=None,
-        is_answered=lambda edges, scores: _are_right(
-            steps.network, scores, [legal[t] for t in target[edges]], task
-        ),
-    )
+    def _images(self, points: Floats, letters: Integers) -> Floats:
+        cells = np.repeat(np.arange(len(points)), len(letters) // len(points))
+        images, _ = self.steps.step(Boxes(points, points), cells, letters, 0.0)
+        return (images.low + images.high) / 2
 
-
-def _are_right(network: Network, scores: Boxes, legal: Sequence[Legal], task: str) -> bool:
-    """Whether the decoder gives the wanted answer on all of each image."""
-    decoder = network.decoder
-    if isinstance(decoder, PointDecoder):
-        right = np.array([[agrees(task, wanted, a) for a in decoder.answers] for wanted in legal])
-        count = len(decoder.answers)
-        leads = scores.low.reshape(-1, count, count) > 0
-        # Some point with the correct answer is nearer than all points with a wrong one.
-        beats = (leads | right[:, None, :]).all(axis=2)
-        return bool((beats & right).any(axis=1).all())
-    letters = len(network.alphabet)
-    wanted = np.zeros((len(legal), letters + 1), dtype=np.bool_)
-    for i, answer in enumerate(legal):
-        wanted[i, sorted(answer.symbols)] = True
-        wanted[i, letters] = answer.end
-    above, below = scores.low > 0.5, scores.high <= 0.5
-    right = np.where(wanted, above, below)
-    if task == RECOGNISE:
-        # Which letters may follow need not be right, but the kernel wants every score settled.
-        right = np.concatenate([(above | below)[:, :letters], right[:, letters:]], axis=1)
-    return bool(right.all())
+    def _label(self, points: Floats) -> Integers | None:
+        """The numbers of the nearest centres; None, and more centres, if one is too far."""
+        labels = np.empty(points.shape, dtype=np.int64)
+        complete = True
+        for number, centres in enumerate(self.centres):
+            columns = self.group == number
+            values = points[:, columns]
+            known = np.array(centres)
+            if len(centres):
+                distance = np.abs(values[..., None] - known)
+                labels[:, columns] = self._first[number] + distance.argmin(axis=-1)
+                values = values[distance.min(axis=-1) > self.radius]
+            for value in np.unique(values):
+                if all(abs(value - c) > self.radius for c in centres):
+                    centres.append(float(value))
+                    complete = False
+        return labels if complete else None

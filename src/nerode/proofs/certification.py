@@ -12,35 +12,18 @@ What a finder finds goes to the kernel, which has the last word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
-from nerode.languages import CounterLanguage, Dyck, Language
+from nerode.languages import CounterLanguage, Language
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.network import LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
-from nerode.proofs.invariants import (
-    cap_cover,
-    counter_cover,
-    digit_cover,
-    fading_cover,
-    find_caps,
-    find_integrators,
-    find_scale,
-    growing_cover,
-    interval_cover,
-    power_digit_cover,
-    ray_cover,
-    rectified_cover,
-    scale_cover,
-    slot_cover,
-    squash_cover,
-    unit_digit_cover,
-)
+from nerode.proofs.counters import find_integrators, squash_cover
+from nerode.proofs.invariants import cap_cover, choose_cover, find_caps, unending_cover
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 Json = Any
@@ -70,9 +53,6 @@ MOST_UNKNOWNS = 20_000
 
 FIRST_SHARE = 0.85
 """The share of the seconds in which all words are tried first: what is left is for valid prefixes."""
-
-MANY_STACKS = 2_000
-"""Above this number of stacks a bracket language is proved depth by depth."""
 
 
 def certify(
@@ -129,12 +109,6 @@ def _certify_relu(network: Network, language: Language, budget: Budget) -> Outco
     if isinstance(found, Certificate) and language.regular and network.state_size <= MOST_UNITS:
         return with_noise(found, network, language, budget=budget)
     return found
-
-
-def unending_method(network: Network) -> str | None:
-    """Returns the method for numbers that fade or grow for ever; None for networks without such numbers."""
-    found = _unending_cover(network) if network.exact else None
-    return None if found is None else found[0]
 
 
 def _has_tallies(network: Network) -> bool:
@@ -237,7 +211,7 @@ def _certify(
     closed: Outcome | None = None
     try:
         # Counters and what fades have no end; for them the kernel looks for a failing word by itself.
-        if language.regular and _unending_cover(network) is None:
+        if language.regular and unending_cover(network) is None:
             closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
     except BudgetExceeded as stop:
         if stop.resource == "seconds" or budget.elements <= FEW_CELLS:
@@ -249,58 +223,6 @@ def _certify(
         return closed
     limit = None if method == "joint-closure" else most
     return prover.outcome(prover.prove(method, {"task": task, **cover}, most=limit))
-
-
-def _unending_cover(network: Network) -> tuple[str, dict[str, Json]] | None:
-    """The method for numbers that fade or grow for ever, and what is known of them; None without such."""
-    finders: dict[str, Callable[[Network], dict[str, Json] | None]]
-    finders = {"growing-closure": growing_cover, "fading-closure": fading_cover, "ray-closure": ray_cover}
-    covers = ((method, find(network)) for method, find in finders.items())
-    return next(((method, cover) for method, cover in covers if cover is not None), None)
-
-
-def choose_cover(
-    network: Network, language: Language, task: str, budget: Budget
-) -> tuple[str, dict[str, Json]]:
-    """Returns the method of proof that fits a network, and what its cells know."""
-    if isinstance(language, CounterLanguage) and not network.layers[0].recurrence.linear:
-        rectified = rectified_cover(network, language)
-        if rectified is not None:
-            return "counter-invariant", rectified
-    if language.regular and (unending := _unending_cover(network)) is not None:
-        return unending
-    if isinstance(language, Dyck):
-        linear = network.layers[0].recurrence.linear
-        find = power_digit_cover if linear else unit_digit_cover
-        if (digits := find(network, language)) is not None:
-            return "digit-invariant", digits
-    scale = find_scale(network)
-    if scale is not None and isinstance(language, Dyck):
-        digits = digit_cover(network, language, scale)
-        if digits is not None:
-            return "digit-invariant", digits
-    scaled = None if scale is None else scale_cover(network, language, scale, budget)
-    if scale is not None and scaled is not None:
-        others = [*(integrator.place for integrator in scale.integrators), *scale.tallies]
-        intervals = interval_cover(network, language, task, others)
-        return "counter-invariant", {**scaled, **({"intervals": intervals} if intervals else {})}
-    integrators = find_integrators(network)
-    bounded = language.regular and task == VALID_PREFIXES
-    many = isinstance(language, Dyck) and (language.num_states() or MANY_STACKS + 1) > MANY_STACKS
-    intervals = interval_cover(network, language, task)
-    counting = isinstance(language, CounterLanguage) or (integrators and (many or not bounded))
-    cover: dict[str, Json] = {}
-    if counting:
-        cover |= counter_cover(network, language, integrators, budget) or {}
-    if many and isinstance(language, Dyck):
-        cover |= slot_cover(network, language) or {}
-    if intervals:
-        cover["intervals"] = intervals
-    if "slots" in cover:
-        return "stack-invariant", cover
-    if counting:
-        return "counter-invariant", cover
-    return ("interval-closure", cover) if intervals else ("joint-closure", {})
 
 
 def certify_ngrams(

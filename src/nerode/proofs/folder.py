@@ -40,9 +40,9 @@ from nerode.kernel import (
 )
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
-from nerode.proofs.boxes import STATE_BOXES, certify_state_boxes
 from nerode.proofs.certification import certify
 from nerode.proofs.proving import Outcome, exceeded, kernel_budget
+from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes
 from nerode.records import RESULT, ModelClaim, unexamined
 
 Json = Any
@@ -58,6 +58,9 @@ OWN_WEIGHTS = Path("model") / "weights.safetensors"
 
 MAX_WEIGHTS = 1 << 31
 """Bytes of weights; larger files are not read."""
+
+_MAX_FLOATS = 1 << 26
+"""Bytes of a certificate for a float format."""
 
 _FOLDERS = "`nerode compile … -o DIR` writes such a folder"
 """What to do about a folder that has no network."""
@@ -89,7 +92,7 @@ def write_folder(
         write_atomically(place / LANGUAGE_FILE, _text(describe_language(language, budget)))
         write_atomically(place / NETWORK_FILE, _text(network_to_json(network)))
         if certificate is not None:
-            write_atomically(place / CERTIFICATE_FILE, _text(certificate_to_json(certificate)))
+            write_certificate(place / CERTIFICATE_FILE, certificate)
 
 
 def _remove_model(place: Path) -> None:
@@ -101,6 +104,11 @@ def _remove_model(place: Path) -> None:
         (place / name).unlink(missing_ok=True)
     if not any(place.iterdir()):
         place.rmdir()
+
+
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Writes a certificate whole or not at all."""
+    write_atomically(path, _text(certificate_to_json(certificate)))
 
 
 def claim_network_folder(folder: Path, *, force: bool = False) -> None:
@@ -115,6 +123,29 @@ def claim_network_folder(folder: Path, *, force: bool = False) -> None:
 def float_path(folder: Path, dtype: str) -> Path:
     """Returns where the certificate for a float format is kept."""
     return folder / f"certificate.{dtype}.json"
+
+
+def write_float_certificate(folder: Path, dtype: str, certificate: Certificate) -> Path:
+    """Writes the certificate for a float format beside what it is about; returns where."""
+    path = float_path(folder, dtype)
+    write_atomically(path, json.dumps(certificate_to_json(certificate), sort_keys=True) + "\n")
+    return path
+
+
+def read_float_certificate(folder: Path, dtype: str) -> Certificate | None:
+    """Returns the certificate for a float format; None if the folder has none.
+
+    Raises:
+        FormatError: if it does not read.
+    """
+    path = float_path(folder, dtype)
+    if not path.exists():
+        return None
+    content = read_json(path, max_bytes=_MAX_FLOATS)
+    try:
+        return certificate_from_json(content)
+    except (InputError, ValueError, RecursionError) as error:
+        raise FormatError(f"is not a certificate: {error}", path=path) from None
 
 
 def read_network(folder: Path) -> Network:
@@ -295,7 +326,7 @@ def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
     if isinstance(outcome, Certificate):
         for path in (p for p in (float_path(folder, dtype) for dtype in DTYPES) if _is_old(p)):
             write_atomically(path, _text({**_read(path), "version": kernel.VERSION}))
-        write_atomically(folder / CERTIFICATE_FILE, _text(certificate_to_json(outcome)))
+        write_certificate(folder / CERTIFICATE_FILE, outcome)
     return outcome
 
 
@@ -312,7 +343,7 @@ def _is_old(path: Path) -> bool:
 
 
 def _read(path: Path) -> Json:
-    limit = MAX_BYTES.get(path.name, 1 << 26)
+    limit = MAX_BYTES.get(path.name, _MAX_FLOATS)
     return read_json(path, max_bytes=limit, hint=_FOLDERS)
 
 

@@ -7,7 +7,7 @@ are read from the same runs. Nothing here needs torch.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import fmean, median
@@ -245,31 +245,26 @@ def percent_cells(columns: Sequence[str], readings: Sequence[Reading], printed: 
         readings: how each is measured here.
         printed: the numbers.
     """
-    return tuple(
-        TableCell(
-            column=column,
-            reading=reading,
-            published=None if text == "–" else float(text) / 100,
-            printed=text,
-            trained=number == 0,
-        )
-        for number, (column, reading, text) in enumerate(
-            zip(columns, readings, printed.split("/"), strict=True)
-        )
+    return _cells(
+        columns, readings, printed.split("/"), lambda text: None if text == "–" else float(text) / 100
     )
 
 
 def tick_cells(columns: Sequence[str], readings: Sequence[Reading], printed: str) -> tuple[TableCell, ...]:
     """Returns cells of ticks and crosses written like "✓✗–", one character per cell."""
+    return _cells(columns, readings, printed, TICKS.get)
+
+
+def _cells(
+    columns: Sequence[str],
+    readings: Sequence[Reading],
+    printed: Sequence[str],
+    share: Callable[[str], float | None],
+) -> tuple[TableCell, ...]:
+    cells = enumerate(zip(columns, readings, printed, strict=True))
     return tuple(
-        TableCell(
-            column=column,
-            reading=reading,
-            published=TICKS.get(text),
-            printed=text,
-            trained=number == 0,
-        )
-        for number, (column, reading, text) in enumerate(zip(columns, readings, printed, strict=True))
+        TableCell(column=column, reading=reading, published=share(text), printed=text, trained=number == 0)
+        for number, (column, reading, text) in cells
     )
 
 

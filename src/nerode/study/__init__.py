@@ -28,9 +28,14 @@ if TYPE_CHECKING:
     )
     from nerode.study.networks import (
         TARGETS,
+        MemorisationStudy,
         NetworkStudy,
+        Question,
+        Search,
+        add_claims,
         all_targets,
         prove_network,
+        study_memorisation,
         study_network,
         study_networks,
         summarise,
@@ -55,13 +60,6 @@ if TYPE_CHECKING:
         settled_run,
         task_title,
         told_end,
-    )
-    from nerode.study.searches import (
-        MemorisationStudy,
-        Question,
-        Search,
-        add_claims,
-        study_memorisation,
     )
     from nerode.study.trained import (
         READINGS,

@@ -1,18 +1,27 @@
-"""The networks of one language: compiled for one target or for all, with what is proved of each."""
+"""The networks of one language: compiled for one target or for all, with what is proved of each.
+
+Searches for further facts (context windows, noise, fragile words) write what they find into the certificate
+of a network, where the kernel checks it.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
 
 from nerode.algebra import Profile
 from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, NotCompilable, started
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, read_json, started
 from nerode.languages import Language
 from nerode.network import Network
 from nerode.proofs import (
     ANY_ORDER,
+    CERTIFICATE_FILE,
     DTYPES,
     EXACT,
     FRAGILE,
@@ -24,10 +33,19 @@ from nerode.proofs import (
     WINDOW,
     Certificate,
     Claim,
+    MemorisationBound,
     Refutation,
     Unproved,
+    certificate_from_json,
     certify,
+    certify_boxes,
+    find_fragile_words,
+    find_window,
+    memorisation_bound,
+    read_language,
+    read_network,
     unending_method,
+    write_certificate,
 )
 from nerode.records import first_prefixes
 from nerode.verdict import ARCHITECTURES, State, VerdictTask, averaging_heads, collect_facts, nearest_heads
@@ -252,3 +270,123 @@ def summarise(claims: Iterable[Claim]) -> list[str]:
         if claim.scope == UNDER_NOISE and claim.eps is not None:
             lines.append(f"all lengths under noise below {float(claim.eps):.3g}")
     return lines
+
+
+Question = Literal["window", "noise", "fragile"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The outcome of a search for a claim.
+
+    Attributes:
+        question: "window", "noise" or "fragile".
+        problem: why nothing is proved; empty if something is.
+    """
+
+    question: Question
+    problem: str = ""
+
+    @property
+    def found(self) -> bool:
+        """Whether the certificate has a claim of this kind now."""
+        return not self.problem
+
+
+def add_claims(
+    folder: Path, questions: Sequence[Question], *, eps: Fraction | None = None, budget: Budget | None = None
+) -> list[Search]:
+    """Returns what searches found about the network of a folder, whose certificate then has the claims.
+
+    Args:
+        folder: with a network, its language and its certificate.
+        questions: what to search for: the number of last letters that matter; the largest noise under which
+            the network is correct; a word along which a linear layer keeps every error.
+        eps: for windows the change that older letters may make; for fragile words a size of noise, whose
+            expected time until it is fatal is claimed, too.
+        budget: limits; the searches share the seconds.
+    """
+    budget = started(budget)
+    network, language = read_network(folder), read_language(folder)
+    searches = []
+    for number, question in enumerate(questions):
+        share = budget.part(1 / (len(questions) - number))
+        outcome = _search(question, network, language, eps, share)
+        if isinstance(outcome, Certificate):
+            _extend(folder / CERTIFICATE_FILE, outcome)
+            searches.append(Search(question=question))
+        else:
+            problem = outcome.reason if isinstance(outcome, Unproved) else "the network fails on some word"
+            searches.append(Search(question=question, problem=problem))
+    return searches
+
+
+def _search(
+    question: Question, network: Network, language: Language, eps: Fraction | None, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    try:
+        match question:
+            case "window":
+                return find_window(network, language, eps=eps, budget=budget)
+            case "fragile":
+                sizes = () if eps is None else (eps,)
+                return find_fragile_words(network, language, sizes=sizes, budget=budget)
+            case "noise":
+                return _find_noise(network, language, budget)
+    except BudgetExceeded as stop:
+        return Unproved(reason=str(stop))
+
+
+def _find_noise(network: Network, language: Language, budget: Budget) -> Certificate | Refutation | Unproved:
+    """The certificate with the largest noise that is found."""
+    try:
+        outcome = certify_boxes(network, language, budget=budget)
+    except InputError as error:
+        return Unproved(reason=str(error))
+    if isinstance(outcome, Certificate) and all(claim.scope != UNDER_NOISE for claim in outcome.claims):
+        return Unproved(reason="the boxes of states that were found have no room for noise")
+    return outcome
+
+
+def _extend(path: Path, found: Certificate) -> None:
+    """Writes claims and evidence into a certificate; those of the same methods are replaced."""
+    known = certificate_from_json(read_json(path))
+    kept = [claim for claim in known.claims if claim.method not in found.evidence]
+    joined = replace(known, claims=(*kept, *found.claims), evidence={**known.evidence, **found.evidence})
+    write_certificate(path, joined)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorisationStudy:
+    """The number of neurons that alternating points on a line need, with the proof.
+
+    Attributes:
+        points: how many points.
+        neurons: the least number that takes all their values.
+        patterns: the activation patterns of one neuron less, all of which were ruled out.
+        ramps: (a, b, c) of each neuron c·relu(a t + b).
+    """
+
+    points: int
+    neurons: int
+    patterns: int
+    ramps: tuple[tuple[Fraction, Fraction, int], ...]
+
+
+def study_memorisation(points: int, *, budget: Budget | None = None) -> MemorisationStudy:
+    """Returns the number of ReLU neurons that one hidden layer needs for alternating points on a line.
+
+    Implements: [Nandakumar2024, Proposition A.8]
+
+    Raises:
+        InputError: for fewer than two points.
+        BudgetExceeded: if there are too many activation patterns for the time.
+    """
+    budget = started(budget)
+    patterns = 0
+    for neurons in itertools.count(1):
+        bound: MemorisationBound = memorisation_bound(points, neurons, budget=budget)
+        if bound.possible:
+            break
+        patterns = bound.patterns
+    return MemorisationStudy(points=points, neurons=neurons, patterns=patterns, ramps=bound.ramps)

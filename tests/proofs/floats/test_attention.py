@@ -21,7 +21,8 @@ from nerode.models.compiled.attention_decoder import network_to_decoder
 from nerode.models.folder import read_model, save_model
 from nerode.models.model import build_model
 from nerode.proofs import certify
-from nerode.proofs.floats.attention import METHOD, NotProved, audit, check_decoder
+from nerode.proofs.floats.attention.checker import audit, check_decoder
+from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
 from tests.algebra.semigroups import random_dfa
 from tests.cli.runner import run

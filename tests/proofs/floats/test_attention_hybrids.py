@@ -10,7 +10,8 @@ from nerode.languages import RegularLanguage, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.attention_decoder import network_to_decoder
 from nerode.proofs import certify
-from nerode.proofs.floats.attention import METHOD, NotProved, check_decoder
+from nerode.proofs.floats.attention.checker import check_decoder
+from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
 from nerode.verdict import decide
 

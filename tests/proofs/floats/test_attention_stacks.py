@@ -12,7 +12,8 @@ from nerode.compiler.constructions.attention_counters import BRACKET_HEADS
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages.bestiary import find_language
 from nerode.models.compiled.attention_decoder import network_to_decoder
-from nerode.proofs.floats.attention import NotProved, check_decoder
+from nerode.proofs.floats.attention.checker import check_decoder
+from nerode.proofs.floats.attention.records import NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
 from tests.compiler.requests import request_named
 from tests.proofs.floats.test_attention import with_slopes

@@ -8,7 +8,7 @@ import pytest
 
 from nerode.core import BudgetExceeded
 from nerode.proofs import floats
-from nerode.proofs.floats.examination import certificate_path
+from nerode.proofs.folder import float_path
 from tests.cli.runner import run
 
 
@@ -90,7 +90,7 @@ def test_a_format_that_has_no_module_is_not_proved(tmp_path):
 
 def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
     assert run("verify", str(parity), "--dtype", "float64", "--save").code == 0
-    path = certificate_path(parity, "float64")
+    path = float_path(parity, "float64")
     stored = json.loads(path.read_text())
     outcome = run("verify", str(parity), "--dtype", "float64", "--json")
     assert outcome.code == 0

@@ -10,8 +10,8 @@ from nerode.core import Budget, InputError
 from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES
 from nerode.languages import resolve_language
 from nerode.models.compiled import load_model
-from nerode.proofs.floats.horizons import measure_horizon, search_loops
-from nerode.proofs.floats.prediction import LoopWord, predict_repetitions, read_word
+from nerode.proofs.floats.horizons import LoopWord, measure_horizon, predict_repetitions, read_word
+from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import HIGH, HOLD, mamba_register, register_language
 from tests.proofs.floats.modules import DyckCounter, Register, TanhRegister

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 
 from nerode.algebra.classes import ComponentTable, fixed_pair
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.constructions.star_free import marked_automaton, unmarked_legal
+from nerode.compiler.constructions.star_free import ReadLetters, read_letters
 from nerode.compiler.forms import DirectionForm, constant, total
 from nerode.compiler.layer_builder import LayerBuilder
-from nerode.compiler.level_layers import add_position_clock
-from nerode.compiler.network_builder import LayerStack, legal_sets
+from nerode.compiler.network_builder import LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dfa, Legal, Word
 from nerode.network import Network, ScoreDecoder
@@ -66,27 +65,21 @@ def compile_components(request: Request) -> Network:
 
     Where position vectors say the position modulo m, letters are marked with it.
     """
-    dfa, stack = request.automaton, LayerStack(request)
-    letters, legal, clock = [stack.letter(a) for a in range(dfa.num_letters)], legal_sets(dfa), ""
-    if not request.facts.locally_r_trivial:
-        m, dfa = marked_automaton(dfa, request, lambda marked: isinstance(fixed_pair(_table(marked)), int))
-        letters, legal = add_position_clock(stack, m), unmarked_legal(dfa, m)
-        clock = f"letters are marked with the position modulo {m}; "
-    builder = _Builder(stack, dfa, letters, legal)
+    stack = LayerStack(request)
+    letters = read_letters(stack, _has_window, plain=bool(request.facts.locally_r_trivial))
+    builder = _Builder(stack, letters)
     builder.build()
     window = f", windows of {builder.window} letters" if builder.window else ""
     return builder.stack.network(
         builder.decoder(),
-        route=f"{clock}{len(builder.components)} components, each entered and left once{window}",
+        route=f"{letters.route}{len(builder.components)} components, each entered and left once{window}",
         reference=Reference("LiCotterell2025"),
     )
 
 
 class _Builder:
-    def __init__(
-        self, stack: LayerStack, dfa: Dfa, letters: Sequence[DirectionForm], legal: Sequence[Legal]
-    ) -> None:
-        self.dfa, self.stack, self.letters, self.legal = dfa, stack, letters, legal
+    def __init__(self, stack: LayerStack, read: ReadLetters) -> None:
+        self.dfa, self.stack, self.letters, self.legal = read.dfa, stack, read.forms, read.legal
         self.rows: list[list[int]] = self.dfa.transitions.tolist()
         table = ComponentTable.of(self.rows)
         self.component = table.component
@@ -261,8 +254,8 @@ def _conjoin(builder: LayerBuilder, literals: Literals) -> DirectionForm:
     return builder.relu(total(literals) - (len(literals) - 1))
 
 
-def _table(dfa: Dfa) -> ComponentTable:
-    return ComponentTable.of_automaton(dfa)
+def _has_window(dfa: Dfa) -> bool:
+    return isinstance(fixed_pair(ComponentTable.of_automaton(dfa)), int)
 
 
 def _inside(table: ComponentTable, states: list[int]) -> ComponentTable:

@@ -13,11 +13,11 @@ from dataclasses import replace
 from nerode.algebra.cascades import HOLD, Reset, decompose
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.attention_counters import COUNTER_HEADS
-from nerode.compiler.constructions.star_free import is_counter_free, marked_automaton, unmarked_legal
+from nerode.compiler.constructions.star_free import star_free_letters
 from nerode.compiler.level_codings import LevelLabels, label_name
-from nerode.compiler.level_layers import MachineLayers, add_position_clock
+from nerode.compiler.level_layers import MachineLayers
 from nerode.compiler.level_machine import LevelMachine, tabulate
-from nerode.compiler.network_builder import LayerStack, legal_sets
+from nerode.compiler.network_builder import LayerStack
 from nerode.core import Reference
 from nerode.network import Network
 from nerode.verdict import ClassCondition, quasi_aperiodic, star_free
@@ -38,26 +38,21 @@ def compile_hybrid(request: Request) -> Network:
 
     Implements: [NerodeTheory]
     """
-    dfa, stack, budget = request.automaton, LayerStack(request), request.options.budget
-    letters, legal, clock = None, legal_sets(dfa), ""
-    if not is_counter_free(dfa, request):
-        m, dfa = marked_automaton(dfa, request, lambda marked: is_counter_free(marked, request))
-        letters, legal = add_position_clock(stack, m), unmarked_legal(dfa, m)
-        clock = f"letters are marked with the position modulo {m}; "
-    cascade = decompose(dfa, budget)
-    machine = tabulate(cascade, dfa, budget)
-    layers = MachineLayers(stack, machine, letters)
+    stack, budget = LayerStack(request), request.options.budget
+    letters = star_free_letters(stack)
+    cascade = decompose(letters.dfa, budget)
+    machine = tabulate(cascade, letters.dfa, budget)
+    layers = MachineLayers(stack, machine, letters.forms)
     flags = [number for number in range(len(machine.levels)) if _is_flag(machine, number)]
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth and i not in flags], depth)
+    layers.add_all([number for number in range(len(machine.levels)) if number not in flags])
     if flags:
         _add_flags(stack, layers, flags)
     else:
         _add_idle_head(stack)
     heads = f"{len(flags)} that are set once by heads" if flags else "attention passes the stream on"
     return stack.network(
-        layers.decoder(legal),
-        route=f"{clock}{cascade.route}: {len(machine.levels)} levels, {heads}",
+        layers.decoder(letters.legal),
+        route=f"{letters.route}{cascade.route}: {len(machine.levels)} levels, {heads}",
         reference=Reference("NerodeTheory"),
     )
 

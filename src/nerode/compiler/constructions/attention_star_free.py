@@ -15,16 +15,14 @@ from collections.abc import Sequence
 
 from nerode.algebra.cascades import HOLD, Reset, decompose
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.constructions.star_free import is_counter_free, marked_automaton, unmarked_legal
+from nerode.compiler.constructions.star_free import star_free_letters
 from nerode.compiler.forms import DirectionForm, total
-from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.level_codings import CommandForms, Indicators, label_name
-from nerode.compiler.level_layers import add_position_clock
+from nerode.compiler.level_layers import answer_table
 from nerode.compiler.level_machine import LevelMachine, tabulate
-from nerode.compiler.network_builder import LayerStack, legal_sets
-from nerode.compiler.tables import decision_table, decode_table
-from nerode.core import Budget, NotCompilable, Reference
-from nerode.languages import Legal
+from nerode.compiler.network_builder import LayerStack
+from nerode.compiler.tables import decode_table
+from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import nearest_heads, periodic_vectors, quasi_aperiodic, star_free
 
@@ -34,21 +32,18 @@ def compile_attention_star_free(request: Request) -> Network:
 
     Implements: [YangChiangAngluin2024]
     """
-    dfa, stack = request.automaton, LayerStack(request)
-    letters, legal, clock, m = [stack.letter(a) for a in range(dfa.num_letters)], legal_sets(dfa), "", 1
-    if not is_counter_free(dfa, request):
-        m, dfa = marked_automaton(dfa, request, lambda marked: is_counter_free(marked, request))
-        letters, legal = add_position_clock(stack, m), unmarked_legal(dfa, m)
-        clock = f"letters are marked with the position modulo {m}; "
-    budget = request.options.budget
+    stack, budget = LayerStack(request), request.options.budget
+    letters = star_free_letters(stack)
+    dfa, m = letters.dfa, letters.m
     cascade = request.once(f"star-free cascade {m}", lambda: decompose(dfa, budget))
     machine = request.once(f"star-free machine {m}", lambda: tabulate(cascade, dfa, budget))
-    labels = add_machine(stack, machine, letters)
+    labels = add_machine(stack, machine, letters.forms)
     decoder = stack.decoder()
-    decode_labels(decoder, machine, labels, legal, budget)
+    answers = answer_table(machine, letters.legal, budget)
+    decode_table(decoder, answers, lambda level, label: [labels[level][label]])
     return stack.network(
         decoder.build(stack.empty()),
-        route=f"{clock}{cascade.route}: depth {cascade.depth}, one head per register, "
+        route=f"{letters.route}{cascade.route}: depth {cascade.depth}, one head per register, "
         "heads that look one position back between depths",
         reference=Reference("YangChiangAngluin2024"),
     )
@@ -61,8 +56,8 @@ def add_machine(
     budget = stack.request.options.budget
     after: dict[int, Indicators] = {}
     before: dict[int, Indicators] = {}
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        numbers = [i for i, d in enumerate(machine.depths) if d == depth]
+    for depth in range(1, machine.depth + 1):
+        numbers = machine.at(depth)
         builder = stack.layer(f"labels of depth {depth}")
         for number in numbers:
             level = machine.levels[number]
@@ -109,20 +104,6 @@ def _add_previous(
         found[number] = [1 - total(old), *old]
     stack.append(builder.build(heads=["previous"] * count), builder.stream)
     return found
-
-
-def decode_labels(
-    decoder: DecoderBuilder,
-    machine: LevelMachine,
-    labels: dict[int, Indicators],
-    legal: Sequence[Legal],
-    budget: Budget,
-) -> None:
-    """Adds the scores: a decision tree over the labels after the letter."""
-    states = machine.states
-    sizes = [level.num_labels for level in machine.levels]
-    table = decision_table(list(states), [legal[q] for q in states.values()], sizes, budget)
-    decode_table(decoder, table, lambda level, label: [labels[level][label]])
 
 
 STAR_FREE_HEADS = Construction(

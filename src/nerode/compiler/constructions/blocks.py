@@ -42,27 +42,18 @@ class _Blocks:
 
     def __init__(self, group: LanguageGroup, found: Representation) -> None:
         self.group, self.found = group, found
-        self.matrices: dict[int, Matrix] = {IDENTITY: identity(found.dimension)}
-        queue = [IDENTITY]
-        for x in queue:
-            for letter, y in enumerate(self.after(x)):
-                if y not in self.matrices:
-                    self.matrices[y] = multiply(found.matrices[letter], self.matrices[x])
-                    queue.append(y)
+        self.matrices: dict[int, Matrix] = group.reach(
+            identity(found.dimension), lambda matrix, letter: multiply(found.matrices[letter], matrix)
+        )
         self.factors = {x: reflection_factors(matrix) for x, matrix in self.matrices.items()}
         self.products: list[list[int]] = [[IDENTITY]]
         while not self._is_whole(len(self.products) - 1):
             charge()
-            self.products.append(list(dict.fromkeys(y for x in self.products[-1] for y in self.after(x))))
+            self.products.append(list(dict.fromkeys(y for x in self.products[-1] for y in group.after(x))))
 
     def _is_whole(self, length: int) -> bool:
         power = length > 0 and length & (length - 1) == 0
         return power and all(len(self.factors[x]) <= length for x in self.products[length])
-
-    def after(self, x: int) -> list[int]:
-        """Returns the products of an element and each letter."""
-        found: list[int] = self.group.table.products[x, self.group.letters].tolist()
-        return found
 
     @property
     def length(self) -> int:
@@ -156,7 +147,7 @@ def _add_product(stack: LayerStack, blocks: _Blocks, number: int, clock: Sequenc
     writes: dict[int, list[DirectionForm]] = {x: [] for x in blocks.products[number]}
     for x in blocks.products[number - 1]:
         letters: dict[int, list[DirectionForm]] = {}
-        for letter, y in enumerate(blocks.after(x)):
+        for letter, y in enumerate(blocks.group.after(x)):
             letters.setdefault(y, []).append(stack.letter(letter))
         before = [_product(number - 1, x, "'")] if number > 1 else []
         for y, read in letters.items():

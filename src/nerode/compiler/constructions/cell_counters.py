@@ -17,18 +17,19 @@ from nerode.compiler.constructions.counters import (
     ZERO,
     allowed_before,
     count_of,
+    decode_rules,
     given_by_counters,
     last_name,
     machine_of,
 )
 from nerode.compiler.constructions.nonlinear_cells import additive
-from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, total
+from nerode.compiler.forms import DirectionForm, Relu, constant, direction, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import one_layer_network, state_layer
 from nerode.compiler.tables import table_indicator
 from nerode.compiler.thresholds import affine_rows
 from nerode.core import Exact, Reference
-from nerode.languages import START, CounterMachine
+from nerode.languages import CounterMachine
 from nerode.network import Network, Squashed
 from nerode.verdict import nonlinear, relu_state
 
@@ -82,19 +83,7 @@ def compile_relu_counters(request: Request) -> Network:
         reads=reads,
     )
     decoder = DecoderBuilder(names, len(alphabet))
-    for rule in machine.rules:
-        literals = [1 - dead]
-        if rule.after is not None:
-            literals.append(total(direction(last_name(machine, a)) for a in sorted(rule.after - {START})))
-        literals += [_sign(c, ZERO) for c in sorted(rule.zero)]
-        literals += [_sign(c, POSITIVE) for c in sorted(rule.positive)]
-        if constant(0) in literals:
-            continue
-        holds = conjunction(literals, decoder.relu)
-        for symbol in sorted(rule.symbols):
-            decoder.add(symbol, holds)
-        if rule.end:
-            decoder.add(len(alphabet), holds)
+    decode_rules(decoder, machine, 1 - dead, lambda a: direction(last_name(machine, a)), _sign)
     language = request.facts.language
     return one_layer_network(
         request,

@@ -9,6 +9,8 @@ anything claimed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.cyclic import MOST_TURNS, circle, turns_of
 from nerode.compiler.network_builder import (
@@ -43,9 +45,13 @@ def compile_clock_rotation(request: Request) -> Network:
 
     Implements: [Alsmann2026]
     """
-    dfa = request.automaton
-    action = turns_of(dfa, request)
-    m = action.order
+    states = turns_of(request.automaton, request).states
+    return _clock(request, states, f"only the length modulo {len(states)} matters:", "Alsmann2026")
+
+
+def _clock(request: Request, states: Sequence[int], why: str, key: str) -> Network:
+    """One complex number that turns once while the position goes around these states."""
+    m = len(states)
     layer = state_layer(
         "clock",
         ["turn"],
@@ -56,9 +62,9 @@ def compile_clock_rotation(request: Request) -> Network:
     return one_layer_network(
         request,
         layer,
-        point_decoder(dfa, layer.outputs, circle(m), action.states),
-        route=f"only the length modulo {m} matters: one complex number with the fixed gate e(1/{m})",
-        reference=Reference("Alsmann2026"),
+        point_decoder(request.automaton, layer.outputs, circle(m), states),
+        route=f"{why} one complex number with the fixed gate e(1/{m})",
+        reference=Reference(key),
     )
 
 
@@ -125,26 +131,11 @@ def compile_position_clock(request: Request) -> Network:
 
     Implements: [NerodeTheory]
     """
-    dfa = request.automaton
-    cycle = live_cycle(dfa)
+    cycle = live_cycle(request.automaton)
     if cycle is None or len(cycle) > MOST_TURNS:
         raise NotCompilable(request.target.name, [f"no cycle of up to {MOST_TURNS} states is the only way"])
-    m = len(cycle)
-    layer = state_layer(
-        "clock",
-        ["turn"],
-        start=(1,),
-        recurrence=Fixed(matrix=(((0, root_of_unity(1, m)),),), write=zero_map(0, 1)),
-        complex_state=True,
-    )
-    return one_layer_network(
-        request,
-        layer,
-        point_decoder(dfa, layer.outputs, circle(m), cycle),
-        route=f"predicts only: on prefixes of words the position modulo {m} decides; one complex number with "
-        f"the fixed gate e(1/{m})",
-        reference=Reference("NerodeTheory"),
-    )
+    why = f"predicts only: on prefixes of words the position modulo {len(cycle)} decides;"
+    return _clock(request, cycle, why, "NerodeTheory")
 
 
 def _goes_around(facts: Facts) -> bool | None:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import constant, direction
+from nerode.compiler.forms import direction
 from nerode.compiler.group_representations import whole_reflections
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import legal_sets, one_layer_network, point_decoder, state_layer
@@ -87,8 +87,7 @@ def _decoder(dfa: Dfa, names: Sequence[str]) -> Decoder:
     """The sum of what is legal in each state, compared with half of the number that fades."""
     legal = legal_sets(dfa)
     decoder = DecoderBuilder([*names, "scale"], dfa.num_letters)
-    for output in range(dfa.num_letters + 1):
-        decoder.add(output, (constant(1) - direction("scale")) * Fraction(1, 2))
+    decoder.compare_with(direction("scale"))
     for name, answer in zip(names, legal, strict=True):
         decoder.add_legal(answer, direction(name))
     return decoder.build(legal[dfa.start])

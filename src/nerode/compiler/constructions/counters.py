@@ -19,27 +19,27 @@ counters are multiples of it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
     DirectionForm,
+    Join,
     Relu,
     conjunction,
     constant,
     direction,
     is_positive,
     is_zero,
-    second_digit,
     total,
 )
-from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
 from nerode.core import Exact, NotCompilable, Reference
-from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule
+from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule, Legal
 from nerode.network import Affine, Network, Squashed
 from nerode.verdict import (
     LanguageCondition,
@@ -337,8 +337,8 @@ def _add_counters(
     for last in lasts:
         at_start = last == len(machine.alphabet)
         write = constant(0) if at_start else stack.letter(last)
-        retain = stack.request.options.retention
-        _add_last(builder, last_name(machine, last), write, start=int(at_start), retain=retain)
+        name, retain = last_name(machine, last), stack.request.options.retention
+        builder.output(f"{name}'", builder.delayed(name, write, retain, start=int(at_start))[1])
     stack.add(builder)
 
 
@@ -391,18 +391,6 @@ def _old_names(machine: CounterMachine, letter: int, unit: CounterUnit) -> tuple
     amounts = machine.increments[letter]
     mark = f"' before {machine.alphabet.symbols[letter]}" if unit.squashed else "'"
     return (*(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts)), mark)
-
-
-def _add_last(
-    builder: LayerBuilder, name: str, write: DirectionForm, *, start: int, retain: Fraction
-) -> None:
-    """Holds a bit for one step and shows the one before."""
-    if builder.exposes_previous:
-        builder.coordinate(name, gate=0, write=write, start=start)
-        builder.output(f"{name}'", builder.previous(name))
-    else:
-        state = builder.coordinate(name, gate=retain, write=write, start=start)
-        builder.output(f"{name}'", second_digit(state, builder.readout_relu, retain))
 
 
 def allowed_before(machine: CounterMachine, letter: int, request: Request) -> DecisionTable[bool]:
@@ -460,28 +448,43 @@ def _sign(counter: str, sign: int, unit: CounterUnit) -> DirectionForm:
 def _finish(
     stack: LayerStack, machine: CounterMachine, unit: CounterUnit, *, alive: DirectionForm, route: str
 ) -> Network:
-    """Adds one unit for each rule; a letter is legal where at least one rule that allows it holds."""
+    """Adds the decoder; a letter is legal where at least one rule that allows it holds."""
     decoder = stack.decoder()
-    for output in range(len(machine.alphabet) + 1):
-        decoder.add(output, (1 - unit.one) * Fraction(1, 2))  # half of `one` becomes the threshold 1/2
-    for rule in machine.rules:
-        literals = [alive]
-        if rule.after is not None:
-            literals.append(total(stack.letter(a) for a in sorted(rule.after - {START})))
-        literals += [_sign(f"c{c}", ZERO, unit) for c in sorted(rule.zero)]
-        literals += [_sign(f"c{c}", POSITIVE, unit) for c in sorted(rule.positive)]
-        if constant(0) in literals:
-            continue
-        holds = unit.join(literals, decoder.relu)
-        for symbol in sorted(rule.symbols):
-            decoder.add(symbol, holds)
-        if rule.end:
-            decoder.add(len(machine.alphabet), holds)
+    decoder.compare_with(unit.one)
+    decode_rules(decoder, machine, alive, stack.letter, lambda c, sign: _sign(f"c{c}", sign, unit), unit.join)
     return stack.network(
         decoder.build(stack.empty()),
         route=route,
         reference=Reference("NerodeTheory" if unit.is_relative else "Sarrof2024"),
     )
+
+
+def decode_rules(
+    decoder: DecoderBuilder,
+    machine: CounterMachine,
+    alive: DirectionForm,
+    after: Callable[[int], DirectionForm],
+    sign: Callable[[int, int], DirectionForm],
+    join: Join = conjunction,
+) -> None:
+    """Adds one unit for each rule of a machine, to the scores of what it allows.
+
+    Args:
+        decoder: gets the scores.
+        machine: the rules.
+        alive: 1 as long as no error was made.
+        after: 1 where the last letter is this one.
+        sign: 1 where a counter has a sign.
+        join: makes the conjunctions.
+    """
+    for rule in machine.rules:
+        literals = [alive]
+        if rule.after is not None:
+            literals.append(total(after(a) for a in sorted(rule.after - {START})))
+        literals += [sign(c, ZERO) for c in sorted(rule.zero)]
+        literals += [sign(c, POSITIVE) for c in sorted(rule.positive)]
+        if constant(0) not in literals:
+            decoder.add_legal(Legal(rule.symbols, rule.end), join(literals, decoder.relu))
 
 
 def count_of(machine: CounterMachine) -> str:

@@ -23,9 +23,10 @@ from nerode.compiler.constructions.star_free import (
 )
 from nerode.compiler.forms import DirectionForm, Relu, constant, direction, total
 from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.level_layers import answer_table
 from nerode.compiler.level_machine import LevelMachine, TabledLevel, tabulate
 from nerode.compiler.network_builder import LayerStack
-from nerode.compiler.tables import Literal, decision_table, table_indicator
+from nerode.compiler.tables import Literal, decision_table, decode_table, table_indicator
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
@@ -63,23 +64,13 @@ def compile_fading_registers(request: Request) -> Network:
     for depth in range(1, layers.depth + 1):
         layers.add(depth)
     decoder = stack.decoder()
-    one = layers.scale(layers.depth)
-    join = layers.join(layers.depth)
-    legal = unmarked_legal(dfa, m)
-    answers = decision_table(
-        list(machine.states),
-        [legal[state] for state in machine.states.values()],
-        [level.num_labels for level in machine.levels],
-        request.options.budget,
+    decoder.compare_with(layers.scale(layers.depth))
+    decode_table(
+        decoder,
+        answer_table(machine, unmarked_legal(dfa, m), request.options.budget),
+        lambda level, label: layers.label(level, label, ""),
+        join=layers.join(layers.depth),
     )
-    for output in range(len(stack.alphabet) + 1):
-        decoder.add(output, (1 - one) * _HALF)  # half of the scale becomes the threshold 1/2
-    decoder.add_legal(answers.otherwise, one)
-    for literals, answer in answers.rows:
-        parts = [form for level, label in literals for form in layers.label(level, label, "")]
-        unit = join(parts, decoder.relu)
-        decoder.add_legal(answer, unit)
-        decoder.add_legal(answers.otherwise, -unit)
     clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
     return stack.network(
         decoder.build(stack.empty()),
@@ -96,7 +87,7 @@ class _FadingLayers:
         self.stack = stack
         self._letters = letters
         self.machine = machine
-        self.depth = max(machine.depths, default=0)
+        self.depth = machine.depth
         self._depth_of: dict[str, int] = {}
 
     def scale(self, depth: int) -> DirectionForm:

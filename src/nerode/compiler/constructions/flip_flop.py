@@ -9,7 +9,7 @@ correct on every word.
 from __future__ import annotations
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, second_digit, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, total
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
@@ -54,11 +54,9 @@ def _two_layers(request: Request) -> LayerStack:
         raise NotCompilable(
             request.target.name, ["the letters of the flip-flop language are w, r, i, 0 and 1"]
         )
-    exclusive, retain = request.options.exclusive_scan, request.options.retention
-    builder = stack.layer("instruction", exposes_previous=exclusive)
+    builder = stack.layer("instruction", exposes_previous=request.options.exclusive_scan)
     for name in INSTRUCTIONS:
-        state = builder.coordinate(name, gate=0 if exclusive else retain, write=direction(f"x={name}"))
-        before = builder.previous(name) if exclusive else second_digit(state, builder.readout_relu, retain)
+        _, before = builder.delayed(name, direction(f"x={name}"), request.options.retention)
         builder.output(f"after {name}", before)
     stack.add(builder)
     builder = stack.layer("bit")

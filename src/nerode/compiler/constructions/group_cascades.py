@@ -135,22 +135,18 @@ def solvable_levels(request: Request) -> tuple[LevelMachine, str]:
 def _network(request: Request, machine: LevelMachine, *, route: str, key: str) -> Network:
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
+    layers.add_all()
     return stack.network(layers.decoder(), route=f"{route}: {describe(machine)}", reference=Reference(key))
 
 
 def describe(machine: LevelMachine) -> str:
     """Returns the levels of a machine in words, depth by depth."""
-    depths = []
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        names = [
-            f"mod {level.num_labels}" if level.kind == "cyclic" else f"{level.kind} of {level.num_labels}"
-            for level, d in zip(machine.levels, machine.depths, strict=True)
-            if d == depth
-        ]
-        depths.append(", ".join(names))
-    return " | ".join(depths)
+
+    def text(level: TabledLevel) -> str:
+        return f"mod {level.num_labels}" if level.kind == "cyclic" else f"{level.kind} of {level.num_labels}"
+
+    depths = (machine.at(depth) for depth in range(1, machine.depth + 1))
+    return " | ".join(", ".join(text(machine.levels[i]) for i in numbers) for numbers in depths)
 
 
 TWO_GROUP_CASCADE = Construction(
@@ -209,12 +205,12 @@ def compile_products(request: Request) -> Network:
         machine = in_primes(machine, request.options.budget)
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        together, alone = _split(machine, depth)
-        layers.add_together(together, depth)
-        for number in alone:
-            one_hot = _is_one_hot(machine.levels[number], exact=exact)
-            layers.add_alone(number, place_permutation if one_hot else place_rotation)
+
+    def add_alone(layers: MachineLayers, number: int) -> None:
+        one_hot = _is_one_hot(machine.levels[number], exact=exact)
+        layers.add_alone(number, place_permutation if one_hot else place_rotation)
+
+    _add_levels(layers, add_alone)
     return _finish(request, stack, layers, cascade.route, Reference("Grazzi2025", "Theorem 4"))
 
 
@@ -244,21 +240,14 @@ def compile_mirrors(request: Request) -> Network:
 
 
 def _add_levels(layers: MachineLayers, add_alone: Callable[[MachineLayers, int], None]) -> None:
-    """Adds all levels, depth by depth."""
-    for depth in range(1, max(layers.machine.depths, default=0) + 1):
-        together, alone = _split(layers.machine, depth)
-        layers.add_together(together, depth)
-        for number in alone:
-            add_alone(layers, number)
-
-
-def _split(machine: LevelMachine, depth: int) -> tuple[list[int], list[int]]:
-    """The levels of a depth that share a diagonal layer, and those that have layers of their own."""
-    numbers = [i for i, d in enumerate(machine.depths) if d == depth]
-    return (
-        [i for i in numbers if _is_diagonal(machine.levels[i])],
-        [i for i in numbers if not _is_diagonal(machine.levels[i])],
-    )
+    """Adds all levels, depth by depth: diagonal ones share a layer, the others have layers of their own."""
+    machine = layers.machine
+    for depth in range(1, machine.depth + 1):
+        numbers = machine.at(depth)
+        layers.add_together([i for i in numbers if _is_diagonal(machine.levels[i])], depth)
+        for number in numbers:
+            if not _is_diagonal(machine.levels[number]):
+                add_alone(layers, number)
 
 
 def _is_diagonal(level: TabledLevel) -> bool:

@@ -61,8 +61,8 @@ def _compile(request: Request, how: str, *, quotients: bool = False) -> Network:
     machine = without_counter_resets(machine, request.options.budget, modulus=2)
     stack = LayerStack(request, quotients=quotients)
     layers = MachineLayers(stack, machine)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        numbers = [i for i, d in enumerate(machine.depths) if d == depth]
+    for depth in range(1, machine.depth + 1):
+        numbers = machine.at(depth)
         registers = [i for i in numbers if machine.levels[i].kind == "reset"]
         turns = [i for i in numbers if i not in registers]
         commands = _Commands(layers, registers)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import DirectionForm, Relu, direction, is_positive, second_digit, top_digit
+from nerode.compiler.forms import DirectionForm, Relu, direction, is_positive, top_digit
 from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, decode_table, table_indicator
@@ -273,11 +273,10 @@ class _FormulaNetwork:
         name = self._names[i]
         start = int(isinstance(self._machine.nodes[i], WeakYesterday))
         holds = self._truth(self._machine.operands[i][0], builder.relu)
-        exclusive, retain = builder.exposes_previous, self.stack.request.options.retention
-        state = builder.coordinate(name, gate=0 if exclusive else retain, write=holds, start=start)
-        relu = builder.readout_relu
-        builder.output(name, builder.previous(name) if exclusive else second_digit(state, relu, retain))
-        builder.output(_kept(name), state if exclusive else top_digit(state, relu))
+        state, before = builder.delayed(name, holds, self.stack.request.options.retention, start=start)
+        builder.output(name, before)
+        now = state if builder.exposes_previous else top_digit(state, builder.readout_relu)
+        builder.output(_kept(name), now)
 
     def _add_unary(self, builder: LayerBuilder, i: int) -> None:
         name = self._names[i]

@@ -65,12 +65,12 @@ class _ShrinkingBlocks:
         self.n = action.degree
         self.images: list[tuple[int, ...]] = [tuple(column) for column in action.images.T.tolist()]
         self.letters: list[int] = group.letters.tolist()
-        self._products = group.table.products
+        self._group = group
         self.length, products = 0, {IDENTITY}
         while not self._is_whole(products):
             charge()
             self.length += 1
-            products = {int(y) for x in products for y in self._products[x, group.letters]}
+            products = {y for x in products for y in group.after(x)}
         self.labels = sorted(products | {IDENTITY})
         self.moves = {x: moves_of(self.images[x]) for x in self.labels}
 
@@ -85,14 +85,9 @@ class _ShrinkingBlocks:
 
     def orders(self) -> dict[int, tuple[int, ...]]:
         """Returns for each element the signs of the differences of what it makes of the vector."""
-        found = {IDENTITY: tuple(range(self.n))}
-        queue = [IDENTITY]
-        for x in queue:
-            for letter in self.letters:
-                y = int(self._products[x, letter])
-                if y not in found:
-                    found[y] = moved(found[x], self.images[letter])
-                    queue.append(y)
+        found = self._group.reach(
+            tuple(range(self.n)), lambda order, letter: moved(order, self.images[self.letters[letter]])
+        )
         return {x: tuple(1 if v[a] < v[b] else -1 for a, b in self.pairs) for x, v in found.items()}
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from nerode.compiler.constructions.group_cascades import describe
 from nerode.compiler.forms import DirectionForm
 from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
 from nerode.compiler.level_codings import nearness
-from nerode.compiler.level_layers import MachineLayers
+from nerode.compiler.level_layers import MachineLayers, add_position_clock
 from nerode.compiler.level_machine import tabulate
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, decision_table, decode_table
@@ -158,8 +159,7 @@ def compile_clocked(request: Request) -> Network:
     machine = tabulate(cascade, marked, request.options.budget)
     stack = LayerStack(request)
     layers = MachineLayers(stack, machine, add_clock(stack, m) if m > 1 else None)
-    for depth in range(1, max(machine.depths, default=0) + 1):
-        layers.add_together([i for i, d in enumerate(machine.depths) if d == depth], depth)
+    layers.add_all()
     clock = f"a clock modulo {m} marks the letters; " if m > 1 else ""
     return stack.network(
         layers.decoder(unmarked_legal(marked, m)),
@@ -198,6 +198,36 @@ def marked_automaton(dfa: Dfa, request: Request, fits: Callable[[Dfa], bool]) ->
     raise NotCompilable(
         request.target.name, [f"no clock modulo 1…{LONGEST_CLOCK} makes the language simple enough"]
     )
+
+
+class ReadLetters(NamedTuple):
+    """Letters as forms, their automaton, what is legal in its states; m = 1 and no route without marks."""
+
+    forms: list[DirectionForm]
+    dfa: Dfa
+    legal: list[Legal]
+    m: int = 1
+    route: str = ""
+
+
+def read_letters(stack: LayerStack, fits: Callable[[Dfa], bool], *, plain: bool) -> ReadLetters:
+    """Returns the letters of the language if they are good (`plain`), or else marked ones that fit.
+
+    Raises:
+        NotCompilable: if no marks fit.
+    """
+    dfa = stack.request.automaton
+    if plain:
+        return ReadLetters([stack.letter(a) for a in range(dfa.num_letters)], dfa, legal_sets(dfa))
+    m, marked = marked_automaton(dfa, stack.request, fits)
+    route = f"letters are marked with the position modulo {m}; "
+    return ReadLetters(add_position_clock(stack, m), marked, unmarked_legal(marked, m), m, route)
+
+
+def star_free_letters(stack: LayerStack) -> ReadLetters:
+    """Returns letters over which the language is star-free."""
+    plain = is_counter_free(stack.request.automaton, stack.request)
+    return read_letters(stack, lambda marked: is_counter_free(marked, stack.request), plain=plain)
 
 
 def is_counter_free(dfa: Dfa, request: Request) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nerode.compiler.automaton_parts import Flags, Parts, old_name, one_part, partitions, suffix_table
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import DirectionForm, direction, second_digit, total
+from nerode.compiler.forms import DirectionForm, direction, total
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, decode_table, table_indicator
 from nerode.core import Budget, BudgetExceeded, NotCompilable, Reference
@@ -255,11 +255,7 @@ class Window:
             write: DirectionForm | int = (
                 0 if absent and position == 1 else self.literal(position - 1, letter)[0]
             )
-            state = builder.coordinate(held, gate=0 if exclusive else retain, write=write, start=int(absent))
-            if exclusive:
-                builder.output(shown, builder.previous(held))
-            else:
-                builder.output(shown, second_digit(state, builder.readout_relu, retain))
+            builder.output(shown, builder.delayed(held, write, retain, start=int(absent))[1])
         self._assembly.add(builder)
 
 

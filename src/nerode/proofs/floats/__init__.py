@@ -2,12 +2,10 @@
 
 from nerode.proofs.floats.certify import FloatVerdict, certify_module
 from nerode.proofs.floats.closure import find_cycle
-from nerode.proofs.floats.count_replay import replay_counts
-from nerode.proofs.floats.counts import certify_counts
 from nerode.proofs.floats.decoders import decoder_length, write_decoder
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
-from nerode.proofs.floats.fading import certify_fading
-from nerode.proofs.floats.fading_replay import replay_fading
+from nerode.proofs.floats.memories import certify_counts, certify_fading
+from nerode.proofs.floats.memory_replay import replay_counts, replay_fading
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,

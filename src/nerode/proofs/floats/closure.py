@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.kernel import VALID_PREFIXES, Refutation
 from nerode.languages import Language, Word
 from nerode.proofs.answers import refutation
 from nerode.proofs.floats.runner import (
@@ -25,6 +25,7 @@ from nerode.proofs.floats.runner import (
     Rows,
     Runner,
     State,
+    are_wrong,
     as_answers,
     as_legal,
     from_rows,
@@ -80,7 +81,6 @@ def explore(
     *,
     task: str,
     batch: int | None = None,
-    most_bytes: int = MOST_BYTES,
     budget: Budget | None = None,
 ) -> Exploration:
     """Returns the joint states of a module and a language, as far as the budget allows.
@@ -90,13 +90,12 @@ def explore(
         language: what it should do.
         task: PREDICT or RECOGNISE for all words, VALID_PREFIXES for prefixes of words of the language.
         batch: how many states are stepped at once, None to choose; a batch is filled up to this size.
-        most_bytes: how many bytes all states together may take.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
         InputError: if the state grows with the word.
     """
-    return _Search(runner, language, task, batch, most_bytes, started(budget)).run()
+    return _Search(runner, language, task, batch, started(budget)).run()
 
 
 class _Search:
@@ -106,7 +105,6 @@ class _Search:
         language: Language,
         task: str,
         batch: int | None,
-        most_bytes: int,
         budget: Budget,
     ) -> None:
         self.runner = runner
@@ -118,7 +116,7 @@ class _Search:
         start = runner.start()
         self.layout = layout_of(start)
         first = to_rows(start, 1)
-        self.most = max(1, min(budget.elements, MOST_STATES, most_bytes // max(1, first.shape[1])))
+        self.most = max(1, min(budget.elements, MOST_STATES, MOST_BYTES // max(1, first.shape[1])))
         self.known = Configurations(language)
         self.count = 1
         self.rows = np.repeat(first, _ROOM, axis=0)
@@ -134,7 +132,7 @@ class _Search:
         if self.runner.empty is not None:
             expected = self.known.answers(np.array([0]))[0]
             got = as_answers([self.runner.empty], self.letters)[0]
-            if not self._right(expected, got):
+            if are_wrong(self.task, expected, got):
                 self.refutation = self._refute((), expected, got)
         length, first, last = 0, 0, 1
         while first < last and self.refutation is None:
@@ -161,7 +159,7 @@ class _Search:
         while len(letters) == 1 and self.count < self.most and self.budget.left():
             got, state = self.runner.step(letters, state)
             target = self.known.advance(self.configurations[node : node + 1], letters)
-            if not self._right(self.known.answers(target)[0], got[0]) or nan_rows(state, 1)[0]:
+            if are_wrong(self.task, self.known.answers(target)[0], got[0]) or nan_rows(state, 1)[0]:
                 break
             row = to_rows(state, 1)
             (key,) = _keys(row, target)
@@ -209,8 +207,7 @@ class _Search:
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         targets = self.known.advance(self.configurations[nodes], letters)
         expected, got = self.known.answers(targets), answers[: len(nodes)]
-        right = (expected == got)[:, -1] if self.task == RECOGNISE else (expected == got).all(axis=1)
-        bad = np.flatnonzero(~right | nans[: len(nodes)])
+        bad = np.flatnonzero(are_wrong(self.task, expected, got) | nans[: len(nodes)])
         fine = int(bad[0]) if len(bad) else len(nodes)
         number, count = self.number, self.count
         found = [number.setdefault(key, len(number)) for key in _keys(rows[:fine], targets[:fine])]
@@ -239,7 +236,7 @@ class _Search:
 
     def _stop(self, word: Word, expected: Answers, got: Answers) -> None:
         """Notes why a word ends the search: a wrong answer, or a state that is no number."""
-        if not self._right(expected, got):
+        if are_wrong(self.task, expected, got):
             self.refutation = self._refute(word, expected, got)
             return
         self.reason = f"after {self.language.alphabet.decode(word)} the state of the module holds a NaN"
@@ -249,9 +246,6 @@ class _Search:
         fill = np.minimum(np.arange(batch), len(nodes) - 1)
         state = from_rows(self.rows[nodes[fill]], self.layout)
         return self.runner.step(letters[fill], state)
-
-    def _right(self, expected: Answers, got: Answers) -> bool:
-        return bool(expected[-1] == got[-1] if self.task == RECOGNISE else (expected == got).all())
 
     def _word(self, node: int) -> Word:
         word = []

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
@@ -19,12 +18,14 @@ from nerode.languages import Language, language_hash
 from nerode.models import Model, dtype_of, read_model, save_model
 from nerode.models.compiled import network_to_decoder
 from nerode.network import Network, network_hash
-from nerode.proofs.floats.attention import METHOD, NotProved, audit, check_decoder
+from nerode.proofs.answers import refutation
+from nerode.proofs.floats.attention.checker import audit, check_decoder
+from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
+from nerode.proofs.floats.runner import as_answers, as_legal
+from nerode.proofs.folder import MODEL_FOLDER
 
 Json = Any
-
-MODEL_FOLDER = "model"
 
 AGREEMENT = "decoder-against-language"
 
@@ -126,8 +127,9 @@ def run_decoder(
     """Returns a word on which a decoder fails, or the claim that it agreed with the language on some."""
     rng = np.random.default_rng(0)
     chosen = [_random_word(language, rng, length, stays=number % 2 == 0) for number in range(words)]
-    letters = torch.tensor([word for word, _ in chosen])
-    expected = torch.tensor([legal for _, legal in chosen])
+    letters = torch.tensor(chosen)
+    legal = [as_answers(language.legal_along(word)[1:], len(language.alphabet)) for word in chosen]
+    expected = torch.from_numpy(np.stack(legal))
     state, stepped = model.initial_state(words), []
     for position in letters.unbind(1):
         score, state = model.step(position, state)
@@ -136,7 +138,9 @@ def run_decoder(
         wrong = ((scores > 0.5) != expected).any(-1).nonzero()
         if len(wrong):
             word, place = wrong[0].tolist()
-            return _refutation(language, letters[word], place, expected[word], scores[word] > 0.5)
+            said = as_legal((scores[word, place] > 0.5).numpy())
+            correct = as_legal(legal[word][place])
+            return refutation(language.alphabet, chosen[word][: place + 1], correct, said)
     return Claim(
         scope=TESTED,
         method=AGREEMENT,
@@ -151,32 +155,15 @@ def run_decoder(
     )
 
 
-def _refutation(language: Language, word: Tensor, place: int, expected: Tensor, got: Tensor) -> Refutation:
-    """The wrong answer at a place of a word, with the letters up to it."""
-    names = (*language.alphabet, "$")
-    return Refutation(
-        word=tuple(language.alphabet.decode(word[: place + 1].tolist())),
-        at=place + 1,
-        expected=tuple(n for n, yes in zip(names, expected[place].tolist(), strict=True) if yes),
-        got=tuple(n for n, yes in zip(names, got[place].tolist(), strict=True) if yes),
-    )
-
-
-def _random_word(
-    language: Language, rng: np.random.Generator, length: int, *, stays: bool
-) -> tuple[list[int], list[list[bool]]]:
-    """A random word, mostly of legal letters if it `stays`, and what is legal after each prefix."""
+def _random_word(language: Language, rng: np.random.Generator, length: int, *, stays: bool) -> list[int]:
+    """A random word, mostly of legal letters if it `stays`."""
     word: list[int] = []
-    expected: list[list[bool]] = []
     configuration = language.initial()
-    letters = range(len(language.alphabet))
     for _ in range(length):
         choices = sorted(language.legal(configuration).symbols) if stays else []
-        word.append(int(rng.choice(choices or list(letters))))
+        word.append(int(rng.choice(choices or list(range(len(language.alphabet))))))
         configuration = language.advance(configuration, word[-1])
-        legal = language.legal(configuration)
-        expected.append([*(a in legal.symbols for a in letters), legal.end])
-    return word, expected
+    return word
 
 
 def examine_decoder(

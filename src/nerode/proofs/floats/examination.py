@@ -8,7 +8,6 @@ Exact arithmetic does not fix the sign of a zero, so 0.0 and -0.0 are taken for 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import (
-    Budget,
-    BudgetExceeded,
-    FormatError,
-    InputError,
-    plural,
-    read_json,
-    started,
-    write_atomically,
-)
+from nerode.core import Budget, BudgetExceeded, InputError, plural, started
 from nerode.kernel import (
     ANY_ORDER,
     TESTED,
@@ -35,18 +25,18 @@ from nerode.kernel import (
     Claim,
     Failure,
     Refutation,
-    certificate_from_json,
-    certificate_to_json,
 )
 from nerode.languages import Language
 from nerode.models.compiled import is_decoder, load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
-from nerode.proofs.floats.decoders import MODEL_FOLDER, examine_decoder
-from nerode.proofs.floats.horizons import Horizon, LoopReport, search_loops
+from nerode.proofs.floats.decoders import examine_decoder
+from nerode.proofs.floats.horizons import Horizon
 from nerode.proofs.floats.listing import describe_arithmetic
+from nerode.proofs.floats.loops import LoopReport, search_loops
 from nerode.proofs.floats.recheck import METHOD, recheck
 from nerode.proofs.floats.runner import Runner, State
+from nerode.proofs.folder import MODEL_FOLDER, float_path, read_float_certificate, write_float_certificate
 
 Json = Any
 
@@ -57,8 +47,6 @@ LONGEST = 1 << 16
 _PROOF_SHARE, _LOOP_SHARE = 0.5, 0.8
 """Shares of the seconds left: for the proof, and then for loops; the rest is for `forward`."""
 _SECONDS_TO_COMPARE = 10.0
-
-MAX_BYTES = 1 << 26
 
 _WORDS, _LENGTH, _CUTS = 8, 65, ((), (1, 2, 40))
 """Random words on which `forward` is compared with `step`, and where they are cut."""
@@ -151,14 +139,9 @@ def recheck_stored(
     folder: Path, network: Network, language: Language, *, dtype: str, budget: Budget | None = None
 ) -> Examination | None:
     """Returns whether the stored certificate for a dtype holds; None if the folder has none."""
-    path = certificate_path(folder, dtype)
-    if not path.exists():
+    certificate = read_float_certificate(folder, dtype)
+    if certificate is None:
         return None
-    content = read_json(path, max_bytes=MAX_BYTES)
-    try:
-        certificate = certificate_from_json(content)
-    except (InputError, ValueError, RecursionError) as error:
-        raise FormatError(f"is not a certificate: {error}", path=path) from None
     if _has_decoder(network, folder):
         return _examine_decoder(folder, network, language, dtype, certificate, budget)
     module = load_model(network, dtype=getattr(torch, dtype)).eval()
@@ -170,7 +153,10 @@ def recheck_stored(
         network=network_hash(network),
         budget=budget,
     )
-    details: dict[str, Json] = {"replayed": str(path), "arithmetic": describe_arithmetic()}
+    details: dict[str, Json] = {
+        "replayed": str(float_path(folder, dtype)),
+        "arithmetic": describe_arithmetic(),
+    }
     made_on = certificate.evidence.get(METHOD, {}).get("arithmetic")
     if made_on != details["arithmetic"]:
         # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
@@ -213,14 +199,7 @@ def store(folder: Path, examination: Examination) -> Path | None:
     """Writes the proof by closure into a folder, beside the network; returns where."""
     if examination.certificate is None:
         return None
-    path = certificate_path(folder, examination.dtype)
-    write_atomically(path, json.dumps(certificate_to_json(examination.certificate), sort_keys=True) + "\n")
-    return path
-
-
-def certificate_path(folder: Path, dtype: str) -> Path:
-    """Returns where the certificate for a dtype is kept."""
-    return folder / f"certificate.{dtype}.json"
+    return write_float_certificate(folder, examination.dtype, examination.certificate)
 
 
 def _details(verdict: FloatVerdict) -> dict[str, Json]:
@@ -351,9 +330,9 @@ def compare_forward(
     return None
 
 
-def random_words(runner: Runner, *, words: int, length: int, seed: int = 0) -> Tensor:
+def random_words(runner: Runner, *, words: int, length: int) -> Tensor:
     """Returns random words over the alphabet (words, length)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     return torch.from_numpy(rng.integers(0, len(runner.alphabet), (words, length)))
 
 

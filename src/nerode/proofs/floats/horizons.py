@@ -4,34 +4,100 @@ fading      a state that shrinks by the factor g at each repetition passes the t
             ln(start / threshold) / -ln(g) repetitions
 counting    a float with p bits counts exactly to 2**p; one more and the count stands still
 
-Neither is a proof; the lengths that a search of all states covers are (see `closure`).
+For a prediction the state after each repetition is one vector. Where its steps shrink by a constant factor,
+the state fades towards a limit, and what counts is how near to the limit the module still reads it rightly:
+the reader is asked at states between, which are not reached by running. Where the steps stay the same, the
+state counts, until its floats run out. A distance to the limit below which the steps are rounded away is
+never gone under. Nothing here is a proof.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import RECOGNISE, VALID_PREFIXES, Refutation
+from nerode.kernel import DTYPES, Refutation
 from nerode.languages import Alphabet, Language, Word
-from nerode.proofs.floats.prediction import CHUNK, FirstError, LoopWord, predict_repetitions, read_word
-from nerode.proofs.floats.runner import (
-    Answers,
-    Configurations,
-    Numbers,
-    Runner,
-    State,
-    from_rows,
-    layout_of,
-    to_rows,
-)
+from nerode.proofs.floats.runner import Configurations, Numbers, Runner, State, are_wrong, as_legal
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""
+
+CHUNK = 4096
+"""Letters that `forward` reads at once."""
+
+Vector = npt.NDArray[np.float64]
+
+_LOOKS = (2, 4, 16, 64)
+"""Repetitions that a prediction is made from; the longest look that ends before the first failure counts."""
+
+_NEAR = 2.0**-6
+"""A limit that is nearer to zero than this share of the state is taken for zero."""
+
+_HALVINGS = 60
+_OCTAVES = 1_100
+"""Powers of two between the state and its limit that are looked at; a float64 has no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopWord:
+    """Words u vⁿ x, or u vⁿ wⁿ x: the parts that are marked are repeated n times.
+
+    Attributes:
+        parts: letters, and whether they are repeated.
+    """
+
+    parts: tuple[tuple[Word, bool], ...]
+
+    def __post_init__(self) -> None:
+        if not any(word and repeated for word, repeated in self.parts):
+            raise InputError("no part of the loop word is repeated; mark one")
+
+    def length(self, n: int) -> int:
+        """Returns the number of letters with n repetitions."""
+        return sum(len(word) * (n if repeated else 1) for word, repeated in self.parts)
+
+    def chunks(self, n: int) -> Iterator[Numbers]:
+        """Yields the letters with n repetitions, at most CHUNK at a time."""
+        for word, repeated in self.parts:
+            block = np.array(word, dtype=np.int64)
+            at_once = max(1, CHUNK // max(1, len(block)))
+            left = n if repeated else 1
+            while left > 0 and len(block):
+                yield np.tile(block, min(left, at_once))
+                left -= at_once
+
+    def show(self, alphabet: Alphabet, n: int | str = "n") -> str:
+        """Returns the word as text: w 1 (i 0)^n r."""
+        shown = []
+        for word, repeated in self.parts:
+            symbols = " ".join(alphabet.symbols[a] for a in word)
+            if repeated:
+                symbols = f"({symbols})^{n}" if len(word) > 1 else f"{symbols}^{n}"
+            if word:
+                shown.append(symbols)
+        return " ".join(shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstError:
+    """The first wrong answer on a word: after `at` letters `got` instead of `expected`."""
+
+    at: int
+    expected: tuple[str, ...]
+    got: tuple[str, ...]
+
+    def refutation(self, word: tuple[str, ...]) -> Refutation:
+        """Returns the same with the word spelt out."""
+        return Refutation(word=word, at=self.at, expected=self.expected, got=self.got)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,216 +224,224 @@ class _Search:
             self.wrong((self.good + self.bad) // 2)
 
 
-_SEARCH_SHARE = 0.6
-"""Of the seconds of a sweep, to find a loop that fails; the rest is for the length at which it does."""
-
-MOST_CONFIGURATIONS = 32
-MOST_LOOPS = 256
-"""Configurations of the language that loops begin at, and loops that are looked at."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopReport:
-    """Results of a search over loops.
-
-    Attributes:
-        loops: how many were read.
-        tested: the number of letters to which all of them were read without an error.
-        horizon: the loop on which the module fails first, of those that were measured; None if none fails.
-        foreseen: the loop on which it should fail first, of those on which it was not seen to fail.
-    """
-
-    loops: int
-    tested: int
-    horizon: Horizon | None
-    foreseen: Horizon | None = None
-
-
-def search_loops(
+def read_word(
     runner: Runner,
     language: Language,
+    word: LoopWord,
+    n: int,
     *,
     task: str,
-    longest: int,
-    predict: bool = True,
+    steps: bool = True,
     budget: Budget | None = None,
-) -> LoopReport:
-    """Returns the loop on which a module fails soonest, or how far all loops were read without an error.
+) -> FirstError | None:
+    """Returns the first error of a module on a loop word with n repetitions, None if it makes none.
 
     Args:
         runner: the module.
         language: what it should do.
-        task: the task; for VALID_PREFIXES only loops along words of the language are read.
-        longest: the length that no word that is read exceeds.
-        predict: whether to predict at which length a loop fails before it is read.
-        budget: limits the time; when it is up, what is known by then is returned.
+        word: the word.
+        n: how often its marked parts are repeated.
+        task: RECOGNISE compares only whether the word may end.
+        steps: whether to go step by step; otherwise by `forward`, in chunks.
+        budget: limits the time.
     """
     budget = started(budget)
-    if language.regular:
-        return _Sweep(runner, language, task, longest, predict, budget).run()
-    words = list(itertools.islice(_counting_words(language, task), MOST_LOOPS))
-    found = [
-        measure_horizon(runner, language, word, task=task, longest=longest, predict=predict, budget=budget)
-        for word in words
-    ]
-    tested = min((h.word.length(h.tested) for h in found), default=0)
-    unseen = [(h.word.length(h.predicted), h) for h in found if h.predicted is not None and h.error is None]
-    foreseen = min(unseen, key=lambda pair: pair[0], default=(0, None))[1]
-    return LoopReport(loops=len(found), tested=tested, horizon=soonest(found), foreseen=foreseen)
+    known = Configurations(language)
+    number, at = 0, 0
+    state = runner.start()
+    for letters in word.chunks(n):
+        budget.check_time(letters_read=at)
+        numbers = known.along(number, letters.tolist())
+        (got,), state = runner.run(letters[None, :], state, steps=steps)
+        expected = known.answers(numbers)
+        for i in np.flatnonzero(are_wrong(task, expected, got))[:1].tolist():
+            names = language.alphabet
+            return FirstError(
+                at=at + i + 1,
+                expected=tuple(as_legal(expected[i]).names(names)),
+                got=tuple(as_legal(got[i]).names(names)),
+            )
+        number, at = int(numbers[-1]), at + len(letters)
+    return None
 
 
-def soonest(horizons: list[Horizon]) -> Horizon | None:
-    """Returns the horizon with the shortest failing word; None if no word fails."""
-    failing = [h for h in horizons if h.error is not None]
-    return min(failing, key=lambda h: h.error.at if h.error else 0, default=None)
+def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, task: str) -> int | None:
+    """Returns the least number of repetitions on which a module should fail, None for never.
+
+    The module is looked at in float64, with the weights that it has: its own first steps may be too coarse to
+    tell the factor by which they shrink. Where its own state stands still, nothing is predicted to happen.
+    """
+    place = next(i for i, (_, repeated) in enumerate(word.parts) if repeated)
+    pattern, *_ = states = _repeated(runner, word, place, _LOOKS[-1])
+    settled = np.array_equal(_flat(states[-1]), _flat(states[-2]))
+    reader = _Reader(runner, language, word, place, task)
+    failed = next((k for k, state in enumerate(states) if reader.fails(state, k)), None)
+    if settled and failed is None:
+        return None
+    finer = _finer(runner)
+    looks = [look for look in _LOOKS if failed is None or look < failed]
+    if not looks:
+        return None if failed is None else failed + reader.ahead
+    if finer is not runner:
+        states = _repeated(finer, word, place, looks[-1])
+    path = [_flat(state) for state in states[: looks[-1] + 1]]
+    found = _predict(path, pattern, runner.dtype, reader)
+    return None if found is None else found + reader.ahead
 
 
-def _counting_words(language: Language, task: str) -> Iterator[LoopWord]:
-    """Words aⁿ bⁿ; on valid prefixes only those that stay valid."""
-    letters = range(len(language.alphabet))
-    for a, b in itertools.permutations(letters, 2):
-        if task != VALID_PREFIXES or _is_valid(language, (a, a, b, b)):
-            yield LoopWord(parts=(((a,), True), ((b,), True)))
+def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader) -> int | None:
+    """The repetition after which the reader should fail first."""
+    # Where a coordinate has overflowed there are no steps to be told; it is left as it ended.
+    end, finite = path[-1], np.isfinite(path).all(axis=0)
+    path = [np.where(finite, place, 0.0) for place in path]
+    last, first = path[-1] - path[-2], path[1] - path[0]
+    if not last.any():
+        return None
+    if np.array_equal(last, path[-2] - path[-3]):
+        return _predict_counting(path[0], last, dtype)
+    n = len(path) - 1
+    moving = int(np.argmax(np.abs(last)))
+    rate = _root(last[moving], first[moving], n - 1)
+    if not 0 < rate < 1:
+        return None
+    limit = path[-1] + last * rate / (1 - rate)
+    near = np.abs(limit) < _NEAR * np.abs(path[-1])
+    limit[near] = 0
+    if near[moving]:
+        rate = _root(path[-1][moving], path[0][moving], n)
+
+    def fails(share: float) -> bool:
+        between = np.where(finite, limit + share * (path[-1] - limit), end)
+        return reader.fails(_like(pattern, between), n)
+
+    share = _smallest_right(fails)
+    distance = abs(path[-1][moving] - limit[moving])
+    if share is None or not 0 < rate < 1 or share * distance < _stalls(limit[moving], rate, dtype):
+        return None
+    return n + max(0, math.ceil(math.log(share) / math.log(rate)))
 
 
-def _is_valid(language: Language, word: Word) -> bool:
-    legal = language.legal_along(word)
-    return all(letter in allowed.symbols for letter, allowed in zip(word, legal, strict=False))
+def _root(last: float, first: float, n: int) -> float:
+    """The factor of which n make the quotient of two numbers; 1 if there is none."""
+    return float(abs(last / first)) ** (1 / n) if first and n else 1.0
 
 
-class _Sweep:
-    """All loops of one or two letters at once, a row of the batch for each."""
+def _finer(runner: Runner) -> Runner:
+    """The same module in float64, if it can be converted."""
+    if not isinstance(runner.module, nn.Module):
+        return runner
+    try:
+        finer = replace(runner, module=copy.deepcopy(runner.module).double(), dtype="float64")
+        finer.step(np.zeros(1, dtype=np.int64), finer.start())
+    except RuntimeError:
+        return runner
+    return finer
 
-    def __init__(
-        self, runner: Runner, language: Language, task: str, longest: int, predict: bool, budget: Budget
-    ) -> None:
+
+def _predict_counting(start: Vector, step: Vector, dtype: str) -> int:
+    """The repetition with which some coordinate leaves the numbers that the dtype holds exactly."""
+    capacity = 1 << int(DTYPES[dtype].bits)
+    least: list[int] = []
+    for h, d in zip(start.tolist(), step.tolist(), strict=True):
+        if d:
+            least.append(math.floor((capacity * _unit(h, d) - math.copysign(1, d) * h) / abs(d)) + 1)
+    return min(least)
+
+
+def _unit(*values: float) -> float:
+    """The largest power of two that divides all values."""
+    exponents = []
+    for value in values:
+        if value:
+            numerator, denominator = abs(value).as_integer_ratio()
+            exponents.append((numerator & -numerator).bit_length() - denominator.bit_length())
+    return math.ldexp(1.0, min(exponents))
+
+
+def _smallest_right(fails: Callable[[float], bool]) -> float | None:
+    """The share of the way to the limit that is left where the module begins to fail; None for nowhere."""
+    if not fails(0.0):
+        return None
+    low, high = -float(_OCTAVES), 0.0
+    if fails(1.0):
+        return 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fails(2.0**middle) else (low, middle)
+    return float(2.0**high)
+
+
+def _stalls(limit: float, rate: float, dtype: str) -> float:
+    """The distance from the limit at which a step towards it is less than half a unit in the last place."""
+    form = DTYPES[dtype]
+    exponent = max(form.smallest, math.frexp(limit)[1] - 1 if limit else form.smallest)
+    return math.ldexp(1.0, exponent - form.bits + 1) / (2 * (1 - rate))
+
+
+class _Reader:
+    """Asks a module for its answers on the rest of a loop word, from a given state.
+
+    Attributes:
+        ahead: repetitions that are part of the rest: one if nothing else follows the loop, none otherwise.
+    """
+
+    def __init__(self, runner: Runner, language: Language, word: LoopWord, place: int, task: str) -> None:
         self.runner = runner
-        self.language = language
         self.task = task
-        self.longest = longest
-        self.predict = predict
-        self.budget = budget
         self.known = Configurations(language)
-        self.letters = len(language.alphabet)
-        self.loops = list(itertools.islice(self._find_loops(), MOST_LOOPS))
+        self.before = [letter for letters, _ in word.parts[:place] for letter in letters]
+        self.loop = word.parts[place][0]
+        rest = [letter for letters, _ in word.parts[place + 1 :] for letter in letters]
+        self.ahead = 0 if rest else 1
+        self.rest = rest or list(self.loop)
 
-    def run(self) -> LoopReport:
-        """Doubles the number of repetitions until something fails."""
-        if not self.loops:
-            return LoopReport(loops=0, tested=0, horizon=None)
-        state, numbers = self._start()
-        read, wanted, tested = 0, 1, 0
-        failing: list[LoopWord] = []
-        search = self.budget.part(_SEARCH_SHARE)
-        try:
-            while not failing and 2 * wanted <= self.longest:
-                state, failing = self._repeat(state, numbers, wanted - read, search)
-                read, wanted = wanted, 2 * wanted
-                failing = failing or self._tails(state, numbers)
-                tested = tested if failing else 2 * read
-        except BudgetExceeded:
-            pass
-        found = [
-            measure_horizon(
-                self.runner,
-                self.language,
-                word,
-                task=self.task,
-                longest=self.longest,
-                predict=self.predict,
-                budget=self.budget,
-            )
-            for word in failing[:3]
-        ]
-        return LoopReport(loops=len(self.loops), tested=tested, horizon=soonest(found))
+    def fails(self, state: State, repetitions: int) -> bool:
+        """Whether some answer on the rest of the word is wrong, from the state after some repetitions."""
+        number = 0
+        for letter in (*self.before, *self.loop * repetitions):
+            number = self.known.after(number, letter)
+        for letter in self.rest:
+            number = self.known.after(number, letter)
+            answers, state = self.runner.step(np.array([letter]), state)
+            if are_wrong(self.task, self.known.answers(np.array([number])), answers)[0]:
+                return True
+        return False
 
-    def _find_loops(self) -> Iterator[tuple[Word, Word]]:
-        """A shortest word to each configuration, and two letters that lead back to it."""
-        words: dict[int, Word] = {0: ()}
-        queue = [0]
-        for number in queue:
-            word = words[number]
-            yield from ((word, (a, a)) for a in self._read(number) if self.known.after(number, a) == number)
-            yield from ((word, pair) for pair in self._pairs(number))
-            for a in self._read(number):
-                target = self.known.after(number, a)
-                if target not in words and len(queue) < MOST_CONFIGURATIONS:
-                    words[target] = (*word, a)
-                    queue.append(target)
 
-    def _pairs(self, number: int) -> Iterator[Word]:
-        for a in self._read(number):
-            middle = self.known.after(number, a)
-            yield from (
-                (a, b) for b in self._read(middle) if a != b and self.known.after(middle, b) == number
-            )
+def _repeated(runner: Runner, word: LoopWord, place: int, repetitions: int) -> list[State]:
+    """The states before the repeated part and after each repetition of it."""
+    state = runner.start()
+    for letters, _ in word.parts[:place]:
+        state = _advance(runner, letters, state)
+    states = [state]
+    for _ in range(repetitions):
+        states.append(_advance(runner, word.parts[place][0], states[-1]))
+    return states
 
-    def _read(self, number: int) -> list[int]:
-        if self.task != VALID_PREFIXES:
-            return list(range(self.letters))
-        found: list[int] = np.flatnonzero(self.known.answers(np.array([number]))[0, :-1]).tolist()
-        return found
 
-    def _start(self) -> tuple[State, Numbers]:
-        """The states after the words before the loops, and the configurations there."""
-        start = self.runner.start()
-        after: dict[Word, tuple[State, int]] = {(): (start, 0)}
-        for word, _ in self.loops:
-            # Words get longer by one letter at a time, so that the state before the last one is known.
-            for end in range(1, len(word) + 1):
-                if word[:end] not in after:
-                    state, number = after[word[: end - 1]]
-                    _, state = self.runner.step(np.array([word[end - 1]]), state)
-                    after[word[:end]] = state, self.known.after(number, word[end - 1])
-        rows = [to_rows(after[word][0], 1)[0] for word, _ in self.loops]
-        numbers = [after[word][1] for word, _ in self.loops]
-        return from_rows(np.stack(rows), layout_of(start)), np.array(numbers, dtype=np.int64)
+def _advance(runner: Runner, letters: Sequence[int], state: State) -> State:
+    for letter in letters:
+        _, state = runner.step(np.array([letter]), state)
+    return state
 
-    def _repeat(
-        self, state: State, numbers: Numbers, times: int, budget: Budget
-    ) -> tuple[State, list[LoopWord]]:
-        """Reads the loops some times more; the loops that fail inside."""
-        pairs = np.array([loop for _, loop in self.loops], dtype=np.int64)
-        middle = self.known.advance(numbers, pairs[:, 0])
-        expected = np.stack([self.known.answers(middle), self.known.answers(numbers)], axis=1)
-        while times > 0:
-            budget.check_time()
-            now = min(times, max(1, CHUNK // (2 * len(pairs))))
-            got, state = self._read_together(np.tile(pairs, now), state)
-            wrong = self._wrong(expected[:, None], got.reshape(len(pairs), now, 2, -1)).any(axis=(1, 2))
-            if wrong.any():
-                return state, [self._word(i) for i in np.flatnonzero(wrong).tolist()]
-            times -= now
-        return state, []
 
-    def _read_together(self, letters: Numbers, state: State) -> tuple[Answers, State]:
-        if self.runner.has_forward:
-            return self.runner.forward(letters, state)
-        rows = []
-        for column in letters.T:
-            answers, state = self.runner.step(np.ascontiguousarray(column), state)
-            rows.append(answers)
-        return np.stack(rows, axis=1), state
+def _flat(state: State) -> Vector:
+    """The numbers of a state in one vector; a complex one counts as two."""
+    return np.concatenate([_real(state[name]).double().reshape(-1).cpu().numpy() for name in sorted(state)])
 
-    def _tails(self, state: State, numbers: Numbers) -> list[LoopWord]:
-        """The loops that fail when one more letter is read after them."""
-        failing = []
-        for letter in range(self.letters):
-            column = np.full(len(numbers), letter, dtype=np.int64)
-            got, _ = self.runner.step(column, state)
-            expected = self.known.answers(self.known.advance(numbers, column))
-            wrong = self._wrong(expected, got)
-            if self.task == VALID_PREFIXES:
-                wrong &= self.known.answers(numbers)[:, letter]
-            failing += [self._word(i, (letter,)) for i in np.flatnonzero(wrong).tolist()]
-        return failing
 
-    def _word(self, i: int, tail: Word = ()) -> LoopWord:
-        word, loop = self.loops[i]
-        loop = loop[:1] if loop[0] == loop[1] else loop
-        return LoopWord(parts=((word, False), (loop, True), *[(tail, False)] * bool(tail)))
+def _real(tensor: Tensor) -> Tensor:
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
-    def _wrong(self, expected: Answers, got: Answers) -> Answers:
-        first = -1 if self.task == RECOGNISE else 0
-        wrong: Answers = (expected[..., first:] != got[..., first:]).any(axis=-1)
-        return wrong
+
+def _like(pattern: State, values: Vector) -> State:
+    """The state with these numbers, in the form and the types of another one."""
+    state = {}
+    first = 0
+    for name in sorted(pattern):
+        shown = _real(pattern[name])
+        block = torch.from_numpy(values[first : first + shown.numel()].copy()).reshape(shown.shape)
+        first += shown.numel()
+        block = block.to(shown.dtype)
+        state[name] = torch.view_as_complex(block.contiguous()) if pattern[name].is_complex() else block
+    return state

@@ -8,11 +8,9 @@ the hash of the weights in that format, and a replay computes every listed step 
 from __future__ import annotations
 
 import functools
-import json
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +21,10 @@ from nerode.compiler import Options
 from nerode.core import (
     DTYPES,
     Budget,
-    FormatError,
     InputError,
     NotCompilable,
     charge,
     plural,
-    read_json,
-    write_atomically,
 )
 from nerode.kernel import (
     LANGUAGE_TASKS,
@@ -38,8 +33,6 @@ from nerode.kernel import (
     Certificate,
     Failure,
     Refutation,
-    certificate_from_json,
-    certificate_to_json,
 )
 from nerode.languages import Language, Legal
 from nerode.models import (
@@ -55,12 +48,12 @@ from nerode.models import (
 from nerode.models.compiled import Around, CarriedModel, candidate_models, is_decoder, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
-from nerode.proofs.floats.decoders import MODEL_FOLDER, certify_decoder
-from nerode.proofs.floats.examination import MAX_BYTES, certificate_path
-from nerode.proofs.floats.horizons import search_loops
+from nerode.proofs.floats.decoders import certify_decoder
+from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.recheck import recheck
-from nerode.proofs.floats.runner import above_half, as_legal, make_runner
+from nerode.proofs.floats.runner import Configurations, above_half, as_legal, make_runner
+from nerode.proofs.folder import MODEL_FOLDER, read_float_certificate, write_float_certificate
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
 
@@ -390,15 +383,8 @@ def _lawful_word(language: Language, length: int) -> list[int]:
 
 def _answers(language: Language, word: Sequence[int]) -> Tensor:
     """The letters that may follow each non-empty prefix, and last whether it may end."""
-    letters = range(len(language.alphabet))
-
-    @functools.cache
-    def row(configuration: object) -> tuple[bool, ...]:
-        legal = language.legal(configuration)
-        return (*(i in legal.symbols for i in letters), legal.end)
-
-    visited = accumulate(word, language.advance, initial=language.initial())
-    return torch.tensor([row(configuration) for configuration in visited][1:])
+    known = Configurations(language)
+    return torch.from_numpy(known.answers(known.along(0, word)))
 
 
 def write_real_model(folder: Path, found: RealModel) -> None:
@@ -408,8 +394,7 @@ def write_real_model(folder: Path, found: RealModel) -> None:
     for certificate in found.certificates:
         dtype = certificate.claims[0].dtype
         assert dtype is not None
-        text = json.dumps(certificate_to_json(certificate), sort_keys=True) + "\n"
-        write_atomically(certificate_path(place, dtype), text)
+        write_float_certificate(place, dtype, certificate)
 
 
 def replay_real_model(
@@ -424,14 +409,9 @@ def replay_real_model(
     place = folder / MODEL_FOLDER
     good: list[Certificate] = []
     for dtype in DTYPES:
-        path = certificate_path(place, dtype)
-        if not path.exists():
+        certificate = read_float_certificate(place, dtype)
+        if certificate is None:
             continue
-        content = read_json(path, max_bytes=MAX_BYTES)
-        try:
-            certificate = certificate_from_json(content)
-        except (InputError, ValueError, RecursionError) as error:
-            raise FormatError(f"is not a certificate: {error}", path=path) from None
         model = read_model(place, dtype=getattr(torch, dtype)).eval()
         with fixed_bits(1):
             failure = recheck(

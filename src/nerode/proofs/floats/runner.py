@@ -8,7 +8,7 @@ occurs; infinities are numbers like others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.kernel import DTYPES
+from nerode.kernel import DTYPES, RECOGNISE
 from nerode.languages import Alphabet, Language, Legal
 
 State = dict[str, Tensor]
@@ -89,6 +89,16 @@ class Runner:
             scores, after = self.module.forward(torch.from_numpy(letters), state)  # type: ignore[attr-defined]
             return self.read(scores), dict(after)
 
+    def run(self, letters: npt.NDArray[np.int64], state: State, *, steps: bool) -> tuple[Answers, State]:
+        """Returns the answers after each letter of sequences (batch, time), by `step` or by `forward`."""
+        if not steps:
+            return self.forward(letters, state)
+        rows = []
+        for column in letters.T:
+            answers, state = self.step(np.ascontiguousarray(column), state)
+            rows.append(answers)
+        return np.stack(rows, axis=1), state
+
     def read(self, scores: Tensor) -> Answers:
         """Returns the answers that scores stand for, for each letter and last for the end."""
         answers = self.decode(scores)
@@ -98,6 +108,13 @@ class Runner:
                 f"values for {len(self.alphabet)} letters and the end"
             )
         return np.asarray(answers.cpu().numpy(), dtype=np.bool_)
+
+
+def are_wrong(task: str, expected: Answers, got: Answers) -> Answers:
+    """Returns which answers (…, letters + 1) are wrong for a task: RECOGNISE looks at the end alone."""
+    first = -1 if task == RECOGNISE else 0
+    wrong: Answers = (expected[..., first:] != got[..., first:]).any(axis=-1)
+    return wrong
 
 
 def make_runner(
@@ -233,7 +250,7 @@ def to_rows(state: Mapping[str, Tensor], batch: int) -> Rows:
     return np.concatenate(rows, axis=1) if rows else np.zeros((batch, 0), dtype=np.uint8)
 
 
-def from_rows(rows: Rows, layout: Layout, *, device: torch.device | None = None) -> dict[str, Tensor]:
+def from_rows(rows: Rows, layout: Layout) -> dict[str, Tensor]:
     """Returns the state whose bits the rows are."""
     state = {}
     first = 0
@@ -241,10 +258,9 @@ def from_rows(rows: Rows, layout: Layout, *, device: torch.device | None = None)
         block = np.ascontiguousarray(rows[:, first : first + part.bytes])
         first += part.bytes
         if part.bytes:
-            tensor = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)
+            state[part.name] = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)
         else:
-            tensor = torch.zeros(len(rows), *part.shape, dtype=TYPES[part.dtype])
-        state[part.name] = tensor if device is None else tensor.to(device)
+            state[part.name] = torch.zeros(len(rows), *part.shape, dtype=TYPES[part.dtype])
     return state
 
 
@@ -292,6 +308,13 @@ class Configurations:
             target = self._add(self.language.advance(self._order[number], letter))
             self._moves[number, letter] = target
         return target
+
+    def along(self, number: int, letters: Sequence[int]) -> Numbers:
+        """Returns the configurations after each letter of a word, from one configuration on."""
+        numbers = np.empty(len(letters), dtype=np.int64)
+        for i, letter in enumerate(letters):
+            numbers[i] = number = self.after(number, letter)
+        return numbers
 
     def answers(self, numbers: Numbers) -> Answers:
         """Returns what may follow in each configuration."""

@@ -281,42 +281,30 @@ def _dyck_line(depth: int, width: int) -> TableLine:
     )
 
 
+def _language_table(name: str, title: str, lines: Sequence[TableLine]) -> PaperTable:
+    return PaperTable(
+        name=name,
+        title=title,
+        where="accuracies on 27 languages",
+        unit="whole-word accuracy",
+        protocol=_PROTOCOL,
+        corrected=_CORRECTED,
+        scale=_SCALE,
+        lines=tuple(lines),
+    )
+
+
 SARROF = Paper(
     name="sarrof",
     reference=Reference("Sarrof2024"),
     title="star-free languages are learned at every length, others are not; counters are not; flip-flop, "
     "bounded Dyck",
     tables=(
-        PaperTable(
-            name="star-free",
-            title="11 star-free languages",
-            where="accuracies on 27 languages",
-            unit="whole-word accuracy",
-            protocol=_PROTOCOL,
-            corrected=_CORRECTED,
-            scale=_SCALE,
-            lines=tuple(_lines(STAR_FREE, 2)),
+        _language_table("star-free", "11 star-free languages", _lines(STAR_FREE, 2)),
+        _language_table(
+            "not-star-free", "7 regular languages that are not star-free", _lines(NOT_STAR_FREE, 2)
         ),
-        PaperTable(
-            name="not-star-free",
-            title="7 regular languages that are not star-free",
-            where="accuracies on 27 languages",
-            unit="whole-word accuracy",
-            protocol=_PROTOCOL,
-            corrected=_CORRECTED,
-            scale=_SCALE,
-            lines=tuple(_lines(NOT_STAR_FREE, 2)),
-        ),
-        PaperTable(
-            name="counters",
-            title="9 counter languages",
-            where="accuracies on 27 languages",
-            unit="whole-word accuracy",
-            protocol=_PROTOCOL,
-            corrected=_CORRECTED,
-            scale=_SCALE,
-            lines=tuple(_lines(COUNTERS, 3, counter=True)),
-        ),
+        _language_table("counters", "9 counter languages", _lines(COUNTERS, 3, counter=True)),
         PaperTable(
             name="flip-flop",
             title="flip-flop language modelling",

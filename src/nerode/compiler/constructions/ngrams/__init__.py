@@ -6,10 +6,7 @@ written into their output weights. docs/theory/ngrams.md has the argument.
     layouts.py      words as points of one norm, detectors and delay neurons, on a sphere or on a line
     targets.py      the scores of each context, and how delay neurons share them with detectors
     networks.py     the SSM with a delay line, the SSM of detectors alone, and the Elman network
-    backoff.py      back-off models: one unit per context of any length, correct from the first word on;
-                    the rows of the table, and the choice among these networks
+    backoff.py      back-off models: one unit per context of any length, correct from the first word on
+
+The rows of the table, and the choice among these networks, are in `ngram_models.py` beside this folder.
 """
-
-from nerode.compiler.constructions.ngrams.backoff import NGRAM_RNN, NGRAM_SSM
-
-__all__ = ["NGRAM_RNN", "NGRAM_SSM"]

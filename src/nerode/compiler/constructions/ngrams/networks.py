@@ -86,25 +86,26 @@ def affine(num_inputs: int, rows: Rows, bias: Sequence[Exact] | None = None) -> 
     return Affine(num_inputs=num_inputs, bias=offsets, rows=sparse_rows(rows))
 
 
-def one_layer_network(
+def logit_network(
     request: Request,
-    targets: Targets,
     *,
     embedding: Embedding,
     layer: Layer,
     columns: Sequence[Column],
+    num_outputs: int,
+    normaliser: str,
     route: str,
     reference: Reference,
 ) -> Network:
     """Returns the network of one layer whose outputs add their columns to the scores."""
     language = request.facts.language
-    rows: list[list[tuple[int, LogSum]]] = [[] for _ in range(targets.num_outputs)]
+    rows: list[list[tuple[int, LogSum]]] = [[] for _ in range(num_outputs)]
     for j, column in enumerate(columns):
         for output, weight in column.items():
             rows[output].append((j, weight))
     decoder = LogitDecoder(
         reads=layer.outputs,
-        normaliser=targets.normaliser,
+        normaliser=normaliser,
         rows=tuple(map(tuple, rows)),
         empty=language.legal(language.initial()),
     )
@@ -114,11 +115,13 @@ def one_layer_network(
         embedding=embedding,
         layers=(layer,),
         decoder=decoder,
-        origin=request.origin(
-            route=f"{route}; correct after prefixes of {targets.length} words or more",
-            reference=reference,
-        ),
+        origin=request.origin(route=route, reference=reference),
     )
+
+
+def _long_prefixes(targets: Targets) -> str:
+    """The end of a route: where the network is correct."""
+    return f"; correct after prefixes of {targets.length} words or more"
 
 
 def state_layer(
@@ -195,13 +198,14 @@ def ssm_network(
         outputs=[f"relu {name}" for name in neurons.names],
         readout=affine(reads + 2 * width, [{reads + width + j: 1} for j in range(width)]),
     )
-    return one_layer_network(
+    return logit_network(
         request,
-        targets,
         embedding=embedding,
         layer=layer,
         columns=neurons.columns,
-        route=route,
+        num_outputs=targets.num_outputs,
+        normaliser=targets.normaliser,
+        route=route + _long_prefixes(targets),
         reference=Reference("Nandakumar2024", "Theorem 4.1"),
     )
 
@@ -386,15 +390,16 @@ def recurrent_network(
         readout=affine(seen, [*({width + j: 1} for j in range(len(names))), {}], [*[0] * len(names), 1]),
     )
     beside = "" if shared else " beside the delay line"
-    return one_layer_network(
+    return logit_network(
         request,
-        targets,
         embedding=embedding,
         layer=layer,
         columns=_columns(targets, sharing, scale),
+        num_outputs=targets.num_outputs,
+        normaliser=targets.normaliser,
         route=f"{layout.shape}, one ReLU unit for each of the {len(targets.contexts)} contexts{beside} and "
         f"an output bias; a delay line of {layout.num_delays} units keeps the last {layout.ages} words and "
-        "makes A block nilpotent",
+        f"makes A block nilpotent{_long_prefixes(targets)}",
         reference=Reference("Nandakumar2024"),
     )
 

@@ -1,4 +1,13 @@
-"""Brackets of any depth without fading: two integers under dense matrices, one rational in ReLU units.
+"""Brackets of any depth: the stack as one number, or as two integers under dense matrices.
+
+With gates strictly between 0 and 1 a first layer holds cᵗ. In the second the number h is cᵗ times the code of
+the stack, which is the digit of the innermost bracket and the code of the rest divided by the base B:
+
+    opening kind k    h ← (c/B) h + k u         u = cᵗ
+    closing kind k    h ← B c h - B k u
+
+With digits 1 … K and B = 2K, at least 4, the codes with the innermost bracket k lie between k and k + 2/3.
+After a bracket that does not fit, the code is below -1 or at least B, which a third layer adds up.
 
 Two integers start as (x, y) = (1, 1). The brackets of the first kind add x to y and take it away, those of
 the second add y to x. The pair walks in the Stern-Brocot tree: the larger one shows the innermost bracket,
@@ -19,8 +28,8 @@ import itertools
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
+from nerode.compiler.constructions.counters import SCALE
 from nerode.compiler.constructions.nonlinear_cells import additive
-from nerode.compiler.constructions.open_stack import brackets_of_any_depth
 from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, direction, is_positive, total
 from nerode.compiler.layer_builder import DecoderBuilder
 from nerode.compiler.network_builder import DEAD, LayerStack, one_layer_network, state_layer
@@ -29,6 +38,8 @@ from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck
 from nerode.network import ByChoice, Network, Squashed
 from nerode.verdict import (
+    Facts,
+    LanguageCondition,
     can_fade,
     dense,
     exact_gates,
@@ -43,13 +54,84 @@ from nerode.verdict import (
 )
 
 _BAD = "does not fit"
+_STACK = "stack"
+_HALF = Fraction(1, 2)
 
 
-def _brackets(request: Request) -> Dyck:
+def _is_stack(facts: Facts) -> bool:
+    language = facts.language
+    return isinstance(language, Dyck) and language.depth is None
+
+
+brackets_of_any_depth = LanguageCondition("brackets of any depth", _is_stack)
+
+
+def _num_kinds(request: Request) -> int:
     language = request.facts.language
     if not isinstance(language, Dyck) or language.depth is not None:
         raise NotCompilable(request.target.name, ["the language is not that of brackets of any depth"])
-    return language
+    return len(language.pairs)
+
+
+def compile_open_stack(request: Request) -> Network:
+    """Returns three layers: the scale, the digits, and a tally of errors; correct on every word.
+
+    Implements: [NerodeTheory]
+    """
+    kinds = _num_kinds(request)
+    base = max(4, 2 * kinds)
+    gate = Fraction(1, 2 * base)
+    stack = LayerStack(request)
+    builder = stack.layer(SCALE)
+    one = builder.output(SCALE, builder.coordinate(SCALE, gate=gate, write=0, start=1))
+    stack.add(builder)
+
+    builder = stack.layer(_STACK)
+    opening = total(stack.letter(2 * k) for k in range(kinds))
+    closing = total(stack.letter(2 * k + 1) for k in range(kinds))
+    added = total(
+        amount * builder.relu(stack.letter(letter) + one - 1)
+        for k in range(kinds)
+        for letter, amount in ((2 * k, k + 1), (2 * k + 1, -base * (k + 1)))
+    )
+    gates = gate / base * opening + base * gate * closing
+    digits = builder.output(_STACK, builder.coordinate(_STACK, gate=gates, write=added))
+    stack.add(builder)
+
+    builder = stack.layer("errors")
+    bad = builder.relu(-digits) + builder.relu(digits - (base - 1) * one)
+    tally = builder.coordinate(DEAD, gate=gate, write=bad)
+    dead = builder.output(DEAD, is_positive(tally, builder.readout_relu, one))
+    reached = [_at_least(digits, k + 1, one, builder.readout_relu) for k in range(kinds)]
+    innermost = [builder.output(f"innermost={k + 1}", form) for k, form in enumerate(_differences(reached))]
+    empty = builder.output("empty", one - reached[0])
+    stack.add(builder)
+
+    decoder = stack.decoder()
+    decoder.compare_with(one)
+    for k in range(kinds):
+        decoder.add(2 * k, one - dead)
+        decoder.add(2 * k + 1, decoder.relu(innermost[k] - dead))
+    decoder.add(2 * kinds, decoder.relu(empty - dead))
+    return stack.network(
+        decoder.build(stack.empty()),
+        route=(
+            f"the open brackets are the digits of one number in base {base}, in proportion to the number "
+            f"{gate}ᵗ of layer 1; gates of {gate / base} and {base * gate}: correct in exact arithmetic; "
+            "layer 3 remembers the first error"
+        ),
+        reference=Reference("NerodeTheory"),
+    )
+
+
+def _at_least(digits: DirectionForm, k: int, one: DirectionForm, relu: Relu) -> DirectionForm:
+    """`one` where the innermost bracket is of kind k or later, 0 elsewhere."""
+    return relu(3 * digits - (3 * k - 1) * one) - relu(3 * digits - 3 * k * one)
+
+
+def _differences(reached: list[DirectionForm]) -> list[DirectionForm]:
+    """Each form less the one after it: the innermost bracket is of this kind, and not of a later one."""
+    return [total([form, *(-above for above in reached[k + 1 : k + 2])]) for k, form in enumerate(reached)]
 
 
 def compile_integer_stack(request: Request) -> Network:
@@ -57,7 +139,7 @@ def compile_integer_stack(request: Request) -> Network:
 
     Implements: [NerodeTheory]
     """
-    if len(_brackets(request).pairs) != 2:
+    if _num_kinds(request) != 2:
         raise NotCompilable(request.target.name, ["two integers are a stack of two kinds of brackets"])
     stack = LayerStack(request)
     builder = stack.layer("stack")
@@ -120,11 +202,11 @@ def compile_quotient_stack(request: Request) -> Network:
 
 
 def _power_stack(request: Request, how: str, *, quotients: bool = False) -> Network:
-    kinds = len(_brackets(request).pairs)
+    kinds = _num_kinds(request)
     height = next(m for m in itertools.count(1) if 4**m >= kinds + 2)
-    base, half = 4**height, Fraction(1, 2)
+    base = 4**height
     # The innermost bracket of kind k has a share from k to k + kinds/(base - 1); between two kinds is room.
-    room = (1 - Fraction(kinds, base - 1)) * half
+    room = (1 - Fraction(kinds, base - 1)) * _HALF
     stack = LayerStack(request, quotients=quotients)
     opens, closes = ([stack.letter(2 * k + side) for k in range(kinds)] for side in (0, 1))
     builder = stack.layer("depth")
@@ -145,10 +227,10 @@ def _power_stack(request: Request, how: str, *, quotients: bool = False) -> Netw
     held = builder.coordinate("stack", gate=1, write=added)
 
     def above(share: Fraction) -> DirectionForm:
-        return (builder.readout_sign(held - 3 * share * weight) + 1) * half
+        return (builder.readout_sign(held - 3 * share * weight) + 1) * _HALF
 
     reached = [builder.output(f"reached={k}", above(k - room)) for k in range(1, kinds + 2)]
-    below = builder.output(_BAD, 1 - above(-half))
+    below = builder.output(_BAD, 1 - above(-_HALF))
     stack.add(builder)
 
     stack.add_dead_flag(stack.layer("errors"), below + reached[kinds])
@@ -168,7 +250,7 @@ def compile_relu_stack(request: Request) -> Network:
 
     Implements: [SiegelmannSontag1995]
     """
-    kinds = len(_brackets(request).pairs)
+    kinds = _num_kinds(request)
     base = 2 * kinds
     alphabet = request.facts.language.alphabet
     reads = [f"x={symbol}" for symbol in alphabet]
@@ -198,9 +280,7 @@ def compile_relu_stack(request: Request) -> Network:
     )
     decoder = DecoderBuilder(list(rows), len(alphabet))
     reached = [is_positive(base * q - 2 * k, decoder.relu) for k in range(kinds)]
-    innermost = [
-        total([form, *(-above for above in reached[k + 1 : k + 2])]) for k, form in enumerate(reached)
-    ]
+    innermost = _differences(reached)
     alive = decoder.relu(constant(1) - tally)
     # Reached and alive are units already: of errors, which are 1 at least, nothing is left of `alive`.
     for k, form in enumerate(innermost):
@@ -217,6 +297,15 @@ def compile_relu_stack(request: Request) -> Network:
         reference=Reference("SiegelmannSontag1995"),
     )
 
+
+OPEN_STACK = Construction(
+    name="open-stack",
+    title="brackets as the digits of one number, gates strictly between 0 and 1",
+    theorem="exact-stack-open-gates",
+    language=brackets_of_any_depth,
+    architecture=linear & input_dependent & can_fade,
+    build=compile_open_stack,
+)
 
 INTEGER_STACK = Construction(
     name="integer-stack",

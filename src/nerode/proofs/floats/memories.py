@@ -1,0 +1,411 @@
+"""Finders of proofs about memories whose states are too many to list: counters, and memories that fade.
+
+**Counters.** A module that counts has as many states as counts. But they lie on lines: a base and the count
+times one slope, for a handful of bases (what the last letters were, say). The search reads short words, takes
+the slope from a letter that is repeated, and guesses that lines go on. The replay then computes the step of
+every letter from every count on every line, which proves the guess up to the length.
+
+**Memories that fade.** A node is a configuration of the language with the bits of all that does not fade and,
+where that is not enough, some more last letters. Boxes grow by the images of other boxes until little is
+still to come, and get room for that.
+
+Nothing here is a proof: `memory_replay` has the last word.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from nerode.core import Budget, BudgetExceeded, InputError, started
+from nerode.kernel import VALID_PREFIXES, Certificate
+from nerode.languages import CounterLanguage, Counters, Language, language_hash
+from nerode.models import Model
+from nerode.proofs.answers import letters_read
+from nerode.proofs.floats.certify import FloatVerdict
+from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
+from nerode.proofs.floats.memory_replay import (
+    COUNTS,
+    FADING,
+    count_claim,
+    fading_claim,
+    replay_counts,
+    replay_fading,
+    require_fading,
+)
+from nerode.proofs.floats.runner import Decode, Runner, State, StepModule, layout_of, make_runner, to_rows
+from nerode.proofs.proving import Unproved
+
+Json = Any
+Vector = npt.NDArray[np.float64]
+
+_LOOK, _FARTHER = 6, 12
+"""Counts on both sides of the start: lines go on from the first; the search goes on to the second."""
+
+_BATCH = 4_096
+"""States that are stepped at once in the replay."""
+
+_MOST_LINES = 4_000
+"""States of the search; more of them and the module does not lie on few lines."""
+
+_LETTERS = (0, 6)
+"""Last letters that a node knows beyond the window of the layer; the first that works is taken."""
+
+_MOST_EDGES = 1_500
+_SWEEPS, _ROUNDS = 20, 400
+"""Times that boxes grow by the images of others before coordinates are left out, and how often in all."""
+
+_SLOWEST = 1 - 1e-6
+"""The largest gate of a coordinate that fades."""
+
+_PROBE = 64.0
+"""A state from which gates are read: large beside what is written, so that little is rounded off."""
+
+_ROUNDINGS = 4e-7
+"""What one step in float32 is off by, as a share of the largest value; more than it takes."""
+
+_ENOUGH, _PATIENCE = 0.01, 30
+"""Room beyond what was reached that is little, as a share of the largest value; after so many rounds twice as
+much is, again and again: a gate that is nearly 1 takes its time."""
+
+
+def certify_counts(
+    module: StepModule,
+    language: Language,
+    *,
+    length: int = 1_000_000,
+    decode: Decode | None = None,
+    budget: Budget | None = None,
+) -> FloatVerdict:
+    """Returns a proof that a module is correct after every valid prefix up to a length, or why there is none.
+
+    Args:
+        module: reads letters of the language by number.
+        language: of a machine with one counter.
+        length: of the prefixes.
+        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        budget: limits the time.
+
+    Raises:
+        InputError: if the language has no counter or several, or the length is not positive.
+    """
+    if not isinstance(language, CounterLanguage) or language.machine.num_counters != 1:
+        raise InputError(f"{language.name} is not the language of a machine with one counter")
+    if length < 1:
+        raise InputError(f"a length of {length} is not possible; give 1 or more")
+    budget = started(budget)
+    runner = make_runner(module, language, decode=decode)
+    certificate, reason, states = None, "", 0
+    try:
+        evidence = _Lines(runner, language).evidence(length)
+        states = sum(high - low + 1 for line in evidence["lines"] for low, high, _ in line["pieces"])
+        found = Certificate(
+            network=evidence["module"],
+            language=language_hash(language, budget),
+            claims=(count_claim(runner.dtype, length, _BATCH),),
+            evidence={COUNTS: evidence},
+        )
+        failure = replay_counts(module, language, found, decode=runner.decode, budget=budget)
+        certificate, reason = (found, "") if failure is None else (None, failure.what)
+    except BudgetExceeded as stop:
+        reason = f"the budget of {stop.limit:,.4g} seconds is used up"
+    except _NoLines as doubt:
+        reason = str(doubt)
+    return FloatVerdict(
+        runner=runner,
+        task=VALID_PREFIXES,
+        certificate=certificate,
+        refutation=None,
+        reason=reason,
+        states=states,
+    )
+
+
+class _NoLines(Exception):
+    """The states of the module do not lie on lines."""
+
+
+class _Lines:
+    """Short words, and the lines that their states lie on."""
+
+    def __init__(self, runner: Runner, language: CounterLanguage) -> None:
+        self.runner = runner
+        self.language = language
+        self.increments = [row[0] for row in language.machine.increments]
+        self.start = language.machine.start[0]
+        first = runner.start()
+        self.layout = layout_of(first)
+        if any("float" not in part.dtype for part in self.layout):
+            raise _NoLines("the state of the module holds numbers that are no floats")
+        self.slope = self._find_slope()
+        self.number: dict[tuple[int, bytes], int] = {}
+        self.bases: list[tuple[int, Vector]] = []
+        self.moves: dict[tuple[int, int], list[int]] = {}
+        self._explore(first)
+
+    def _find_slope(self) -> Vector:
+        """The change of the state per count, where the same letter is read again and again."""
+        machine, initial = self.language.machine, self.language.initial()
+        for letter, amount in enumerate(self.increments):
+            configuration: Counters | None = initial
+            state = self.runner.start()
+            vectors = []
+            for _ in range(_FARTHER):
+                if letter not in self.language.legal(configuration).symbols:
+                    break
+                configuration = self.language.advance(configuration, letter)
+                _, state = self.runner.step(np.array([letter]), state)
+                vectors.append(_vector(state))
+            if amount and len(vectors) == _FARTHER:
+                slope: Vector = (vectors[-1] - vectors[-2]) / amount
+                return slope
+        raise _NoLines(f"no letter of {machine.alphabet} counts by itself")
+
+    def _line(self, last: int, count: int, state: State) -> int:
+        """The number of the line that a state is on."""
+        vector = _vector(state)
+        base = np.where(self.slope != 0, vector - count * self.slope, vector)
+        key = (last, base.tobytes())
+        if key not in self.number:
+            if len(self.bases) >= _MOST_LINES:
+                raise _NoLines(f"the states lie on more than {_MOST_LINES:,} lines")
+            self.number[key] = len(self.bases)
+            self.bases.append((last, base))
+        return self.number[key]
+
+    def _explore(self, first: State) -> None:
+        """Reads all letters in all states whose count is near that of the start."""
+        configuration = self.language.initial()
+        queue = [(configuration, first)]
+        for configuration, state in queue:
+            assert isinstance(configuration, Counters)
+            count = configuration.values[0]
+            here = (self._line(configuration.last, count, state), count)
+            if here in self.moves or abs(count - self.start) > _FARTHER:
+                continue
+            self.moves[here] = row = [-1] * len(self.increments)
+            for letter in sorted(self.language.legal(configuration).symbols):
+                after = self.language.advance(configuration, letter)
+                assert isinstance(after, Counters)
+                _, new = self.runner.step(np.array([letter]), state)
+                row[letter] = self._line(after.last, after.values[0], new)
+                queue.append((after, new))
+
+    def evidence(self, length: int) -> dict[str, Json]:
+        """Returns the lines, continued as far as words of a length may count."""
+        known: dict[int, dict[int, list[int]]] = defaultdict(dict)
+        for (line, count), row in self.moves.items():
+            if abs(count - self.start) <= _LOOK:
+                known[line][count] = row
+        reach = length * max(map(abs, self.increments))
+        ends = (self.start - _LOOK, self.start + _LOOK)
+        lines = []
+        for number, (last, base) in enumerate(self.bases):
+            pieces: list[list[Json]] = []
+            for count, row in sorted(known[number].items()):
+                old = pieces[-1] if pieces else None
+                same_sign = old is not None and (old[1] > 0) == (count > 0) and (old[1] < 0) == (count < 0)
+                if old is not None and same_sign and old[1] == count - 1 and old[2] == row:
+                    old[1] = count
+                else:
+                    pieces.append([count, count, row])
+            if pieces and pieces[0][0] == ends[0]:
+                pieces[0][0] = self.start - reach
+            if pieces and pieces[-1][1] == ends[1]:
+                pieces[-1][1] = self.start + reach
+            lines.append({"last": last, "base": base.tobytes().hex(), "pieces": pieces})
+        return {
+            "dtype": self.runner.dtype,
+            "length": length,
+            "module": fingerprint(self.runner.module),
+            "arithmetic": describe_arithmetic(),
+            "batch": _BATCH,
+            "layout": [[part.name, list(part.shape), part.dtype] for part in self.layout],
+            "slope": self.slope.tobytes().hex(),
+            "lines": lines,
+        }
+
+
+def _vector(state: State) -> Vector:
+    """The numbers of one state, its tensors in the order of their names."""
+    parts = [state[name].detach().double().reshape(-1).numpy() for name in sorted(state)]
+    return np.concatenate(parts)
+
+
+def certify_fading(
+    model: Model, language: Language, *, task: str = VALID_PREFIXES, budget: Budget | None = None
+) -> Certificate | Unproved:
+    """Returns a certificate for all lengths in float32, or why none was found.
+
+    Args:
+        model: one layer that tells how it reads its state (`Model.reading`).
+        language: what it should do; a symbol may follow where its score is above 0.
+        task: PREDICT or VALID_PREFIXES.
+        budget: limits the time.
+
+    Raises:
+        InputError: if the model is another.
+    """
+    budget = started(budget)
+    require_fading(model)
+    reason = "there are too many nodes"
+    for letters in _LETTERS:
+        graph = _explore(model, language, task, letters)
+        if graph is None:
+            break
+        try:
+            found = _close(model, graph, budget)
+            if found is None:
+                reason = "the boxes do not close"
+                continue
+            certificate = _certificate(model, language, task, graph, *found)
+            failure = replay_fading(model, language, certificate, budget=budget)
+        except BudgetExceeded as stop:
+            return Unproved(reason=str(stop))
+        if failure is None:
+            return certificate
+        reason = failure.what
+    return Unproved(reason=f"no boxes of a fading memory: {reason}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Graph:
+    """Nodes and where letters lead.
+
+    Attributes:
+        fades: the name of the state that has boxes.
+        rest: the other parts of the state at each node.
+        start: the first state.
+        moves: for each node the target of each letter, -1 for one that is not read.
+        edges: all (node, letter, target).
+    """
+
+    fades: str
+    rest: State
+    start: State
+    moves: list[list[int]]
+    edges: list[tuple[int, int, int]]
+
+
+@torch.no_grad()
+def _explore(model: Model, language: Language, task: str, letters: int) -> _Graph | None:
+    """The graph of configurations with what does not fade and some last letters; None if it is too large."""
+    start = model.initial_state(1)
+    fades = model.reading(torch.zeros(1, dtype=torch.int64), start).state
+    first = {name: part for name, part in start.items() if name != fades}
+    nodes: list[tuple[Hashable, State, tuple[int, ...]]] = [(language.initial(), first, ())]
+    number: dict[tuple[Hashable, bytes, tuple[int, ...]], int] = {
+        (language.initial(), to_rows(first, 1).tobytes(), ()): 0
+    }
+    moves: list[list[int]] = []
+    edges: list[tuple[int, int, int]] = []
+    for here, (configuration, rest, last) in enumerate(nodes):
+        moves.append([-1] * len(language.alphabet))
+        for letter in letters_read(language, configuration, task):
+            _, after = model.step(torch.tensor([letter]), {**rest, fades: start[fades]})
+            kept = {name: part for name, part in after.items() if name != fades}
+            recent = (*last, letter)[-letters:] if letters else ()
+            reached = language.advance(configuration, letter)
+            key = (reached, to_rows(kept, 1).tobytes(), recent)
+            if key not in number:
+                number[key] = len(nodes)
+                nodes.append((reached, kept, recent))
+            moves[here][letter] = number[key]
+            edges.append((here, letter, number[key]))
+        if len(edges) > _MOST_EDGES:
+            return None
+    rest = {name: torch.cat([node[1][name] for node in nodes]) for name in first}
+    return _Graph(fades=fades, rest=rest, start=start, moves=moves, edges=edges)
+
+
+@torch.no_grad()
+def _close(model: Model, graph: _Graph, budget: Budget) -> tuple[Tensor, Tensor] | None:
+    """The ends of boxes that should be closed, node by node; None if a coordinate does not fade."""
+    gate, write = _moves(model, graph)
+    slowest = gate.abs().amax(0)
+    if bool((slowest > _SLOWEST).any()):
+        return None
+    sources, _, targets = (torch.tensor(column) for column in zip(*graph.edges, strict=True))
+    shape = (len(graph.moves), *graph.start[graph.fades].shape[1:])
+    low = torch.full((len(graph.moves), len(slowest)), torch.inf, dtype=torch.float64)
+    high = -low
+    low[0] = high[0] = graph.start[graph.fades].flatten()
+    # Coordinates do not see each other; those that have nearly all of their size are left out.
+    active = torch.arange(len(slowest))
+    for round_number in range(_ROUNDS):
+        budget.check_time()
+        ends, growth = (low[:, active], high[:, active]), torch.zeros(len(active))
+        for _ in range(_SWEEPS):
+            before = ends
+            ends = _grown(sources, targets, gate[:, active], write[:, active], *ends)
+            growth = torch.maximum(before[0] - ends[0], ends[1] - before[1]).amax(0)
+        size = torch.maximum(ends[0].abs(), ends[1].abs()).amax(0)
+        # What a coordinate grows by shrinks by its slowest gate at least; roundings are fed back alike.
+        room = (1.01 * growth + _ROUNDINGS * size) / (1 - slowest[active])
+        done = room <= _ENOUGH * 2 ** (round_number / _PATIENCE) * size
+        low[:, active] = torch.where(done, ends[0] - room, ends[0])
+        high[:, active] = torch.where(done, ends[1] + room, ends[1])
+        active = active[~done]
+        if not len(active):
+            return low.float().reshape(shape), high.float().reshape(shape)
+    return None
+
+
+def _moves(model: Model, graph: _Graph) -> tuple[Tensor, Tensor]:
+    """The gate and the write of each edge and coordinate, up to roundings."""
+    sources, letters, _ = (torch.tensor(column) for column in zip(*graph.edges, strict=True))
+    rest = {name: part[sources] for name, part in graph.rest.items()}
+    start = graph.start[graph.fades].expand(len(sources), *graph.start[graph.fades].shape[1:])
+    write, both = (
+        model.step(letters, {**rest, graph.fades: torch.full_like(start, value)})[1][graph.fades]
+        .double()
+        .flatten(1)
+        for value in (0.0, _PROBE)
+    )
+    return (both - write) / _PROBE, write
+
+
+def _grown(
+    sources: Tensor, targets: Tensor, gate: Tensor, write: Tensor, low: Tensor, high: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Boxes that also hold the images of all boxes; one that nothing has led to yet has none."""
+    known = low[sources].isfinite()
+    images = [torch.where(known, gate * end[sources] + write, torch.nan) for end in (low, high)]
+    one = torch.minimum(*images).nan_to_num(torch.inf)
+    other = torch.maximum(*images).nan_to_num(-torch.inf)
+    index = targets[:, None].expand_as(one)
+    return low.scatter_reduce(0, index, one, "amin"), high.scatter_reduce(0, index, other, "amax")
+
+
+def _certificate(
+    model: Model, language: Language, task: str, graph: _Graph, low: Tensor, high: Tensor
+) -> Certificate:
+    sha = fingerprint(model)
+    layout: list[list[Any]] = [[p.name, list(p.shape), p.dtype] for p in layout_of(graph.start)]
+    ends = [
+        [row.tobytes().hex() for row in np.asarray(to_rows({**graph.rest, graph.fades: end}, len(end)))]
+        for end in (low, high)
+    ]
+    evidence = {
+        "task": task,
+        "dtype": "float32",
+        "module": sha,
+        "arithmetic": describe_arithmetic(),
+        "layout": layout,
+        "low": ends[0],
+        "high": ends[1],
+        "moves": graph.moves,
+    }
+    return Certificate(
+        network=sha,
+        language=language_hash(language),
+        claims=(fading_claim(task),),
+        evidence={FADING: evidence},
+    )
