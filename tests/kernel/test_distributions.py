@@ -19,7 +19,7 @@ from nerode.kernel.network import (
     read_network,
 )
 from nerode.kernel.ngrams import Distribution, _LinearWindows, _OutputLayer
-from nerode.kernel.numbers import Field
+from nerode.kernel.rooms.roots import Field
 from nerode.kernel.work import Undecided, WorkCount
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import Interpreter, Network, network_to_json

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
-from nerode.kernel.numbers import Field
+from nerode.kernel.rooms.roots import Field
 from nerode.kernel.unknowns import AffineCoordinate, CellStep
 from nerode.kernel.work import Undecided, WorkCount
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from sympy import Matrix, Rational, zeros
 
 from nerode.kernel import windows
-from nerode.kernel.numbers import Field
+from nerode.kernel.rooms.roots import Field
 from nerode.kernel.windows import nilpotency
 from nerode.kernel.work import OverBudget, Undecided, WorkBudget, WorkCount
 

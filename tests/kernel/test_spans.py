@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from nerode.kernel import spans
 from nerode.kernel.network import before
-from nerode.kernel.numbers import Field
+from nerode.kernel.rooms.roots import Field
 from nerode.kernel.spans import ONE
 from nerode.kernel.work import Undecided, WorkCount
 

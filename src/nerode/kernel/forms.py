@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts, sign
+from nerode.kernel.numbers import Irrational, Number, Rational, gaussian_parts, sign
 from nerode.kernel.work import Undecided
 
 SCALE, NEW_SCALE = "scale", "new scale"
@@ -425,7 +425,7 @@ def grid_of(value: Number) -> int | None:
 
 
 def _rational(value: Value) -> Rational:
-    if isinstance(value, RootSum):
+    if isinstance(value, Irrational):
         raise Undecided(f"the irrational number {value} meets an unknown value")
     assert not isinstance(value, AffineForm)
     return value

@@ -30,7 +30,7 @@ from nerode.kernel.network import (
     factor_product,
     split_rows,
 )
-from nerode.kernel.numbers import Number, Rational, RootSum, combined, gaussian_parts, sign
+from nerode.kernel.numbers import Irrational, Number, Rational, combined, gaussian_parts, sign
 from nerode.kernel.work import WorkCount
 
 METHOD = "integer-exactness"
@@ -204,7 +204,7 @@ class ExactnessMeter:
 
         Where a counter has no bound, they are forms in which its name stands for its absolute value.
         """
-        if isinstance(value, RootSum):
+        if isinstance(value, Irrational):
             return size(value), size(value)
         if not isinstance(value, AffineForm):
             return (value, 0) if value > 0 else (0, -value)
@@ -237,7 +237,7 @@ class ExactnessMeter:
         The unknowns are counters before the last letter of a word, so one letter less has moved them.
         """
         if not isinstance(bound, AffineForm):
-            assert not isinstance(bound, RootSum)
+            assert not isinstance(bound, Irrational)
             return bound, 0
         if bound not in self._growths:
             self._growths[bound] = self._growth_of(bound)
@@ -323,7 +323,7 @@ def _positive(bound: Value) -> Value:
 
 def size(value: Number) -> Rational:
     """Returns the absolute value; of a complex number with rational parts the sum of theirs."""
-    if isinstance(value, RootSum):
+    if isinstance(value, Irrational):
         parts = gaussian_parts(value)
         if parts is not None:
             real, imaginary = map(Fraction, parts)

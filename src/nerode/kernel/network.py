@@ -28,7 +28,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.languages import LetterNames, NextLetters, read_letters
-from nerode.kernel.numbers import Field, Number, combined, num_bits, plain, rational, read_rational
+from nerode.kernel.numbers import Number, NumberReader, combined, num_bits, plain, rational, read_rational
 from nerode.kernel.reader import (
     Reader,
     anything,
@@ -176,7 +176,7 @@ class CheckedNetwork:
         layers: the layers in order; each reads the stream and adds its outputs to it.
         decoder: how the answer is read off the stream.
         empty: the answer before the first letter.
-        field: the field of all numbers.
+        field: reads numbers of the field that all of them are in.
     """
 
     alphabet: LetterNames
@@ -184,7 +184,7 @@ class CheckedNetwork:
     layers: tuple[CheckedLayer, ...]
     decoder: ScoreRows | PointTable | LogitRows
     empty: NextLetters
-    field: Field
+    field: NumberReader
 
 
 @functools.cache
@@ -249,8 +249,17 @@ def read_network(data: Json, work: WorkCount) -> CheckedNetwork:
         Unreadable: with the first thing that is missing, unknown, too large or of the wrong size.
     """
     parts = _NETWORK(data, "a network")
-    texts = _texts([data["embedding"], data["layers"], data["decoder"]])
-    return _NetworkReader(Field.around(texts, work), parts["alphabet"]).read(parts)
+    field = _field([data["embedding"], data["layers"], data["decoder"]], work)
+    return _NetworkReader(field, parts["alphabet"]).read(parts)
+
+
+def _field(written: list[Json], work: WorkCount) -> NumberReader:
+    """The reader of all numbers of a network; roots of unity are read where some text has one."""
+    if not any("e(" in text for text in _texts(written)):
+        return NumberReader(work)
+    from nerode.kernel.rooms.roots import Field
+
+    return Field.around(_texts(written), work)
 
 
 def _texts(level: list[Json]) -> Iterator[str]:
@@ -270,7 +279,7 @@ def _texts(level: list[Json]) -> Iterator[str]:
 class _NetworkReader:
     """Reads the parts of one network."""
 
-    def __init__(self, field: Field, alphabet: LetterNames) -> None:
+    def __init__(self, field: NumberReader, alphabet: LetterNames) -> None:
         self.field = field
         self.alphabet = alphabet
         self.num_letters = len(alphabet.symbols)

@@ -26,7 +26,7 @@ from nerode.kernel.network import (
     split_rows,
     unit,
 )
-from nerode.kernel.numbers import Number, RootSum, combined, num_bits, rational, real_bounds
+from nerode.kernel.numbers import Irrational, Number, combined, num_bits, rational
 from nerode.kernel.reader import listing, text, whole
 from nerode.kernel.step import ExactArithmetic, States, Stepper
 from nerode.kernel.walk import CheckProblem
@@ -272,8 +272,8 @@ def fragile_claims(
 
 def _modulus(value: Number) -> Fraction:
     """The absolute value, rounded up to a multiple of 2**-20 where the number is irrational."""
-    if not isinstance(value, RootSum):
+    if not isinstance(value, Irrational):
         return abs(Fraction(value))
     square = value * value.conjugate()
-    high = real_bounds(square, 128)[1] if isinstance(square, RootSum) else Fraction(square)
+    high = square.real_bounds(128)[1] if isinstance(square, Irrational) else Fraction(square)
     return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)
