@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
+from nerode.kernel.rooms.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
 from nerode.kernel.rooms.roots import Field
-from nerode.kernel.unknowns import AffineCoordinate, CellStep
+from nerode.kernel.rooms.unknowns import AffineCoordinate, CellStep
 from nerode.kernel.work import Undecided, WorkCount
 
 small = st.integers(-4, 4)

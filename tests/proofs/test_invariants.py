@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove, unknowns
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove
+from nerode.kernel.rooms import unknowns
 from nerode.languages import (
     Alphabet,
     CounterLanguage,

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.boxes import BoxDomain, NodeDomain, read_noise
 from nerode.kernel.claims import (
     LANGUAGE_TASKS,
     PREDICT,
@@ -25,13 +24,14 @@ from nerode.kernel.claims import (
     rounded_claim,
 )
 from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
-from nerode.kernel.ngrams import ModelComparison, compare_windows
 from nerode.kernel.reader import check_keys, choice
+from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain, read_noise
+from nerode.kernel.rooms.ngrams import ModelComparison, compare_windows
+from nerode.kernel.rooms.suffixes import compare_contexts
+from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
+from nerode.kernel.rooms.windows import contraction_claims, fragile_claims, nilpotent_claims
 from nerode.kernel.step import ExactArithmetic, Stepper
-from nerode.kernel.suffixes import compare_contexts
-from nerode.kernel.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
 from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, find_failing_word, walk
-from nerode.kernel.windows import contraction_claims, fragile_claims, nilpotent_claims
 from nerode.kernel.work import Undecided
 
 Json = Any

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
-from nerode.kernel.forms import AffineForm, FormRegion, Value, grid_of
 from nerode.kernel.network import (
     AffineMove,
     CheckedNetwork,
@@ -31,6 +30,7 @@ from nerode.kernel.network import (
     split_rows,
 )
 from nerode.kernel.numbers import Irrational, Number, Rational, combined, gaussian_parts, sign
+from nerode.kernel.rooms.forms import AffineForm, FormRegion, Value, grid_of
 from nerode.kernel.work import WorkCount
 
 METHOD = "integer-exactness"

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.languages import LetterNames, NextLetters, read_letters
+from nerode.kernel.letters import LetterNames, NextLetters, read_letters
 from nerode.kernel.numbers import Number, NumberReader, combined, num_bits, plain, rational, read_rational
 from nerode.kernel.reader import (
     Reader,

@@ -16,9 +16,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from nerode.kernel import spans
-from nerode.kernel.forms import AffineForm, FormRegion, Value
-from nerode.kernel.languages import NextLetters
+from nerode.kernel.letters import NextLetters
 from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import (
     AffineMove,
@@ -39,7 +37,9 @@ from nerode.kernel.network import (
     unit,
 )
 from nerode.kernel.numbers import Number, conjugate, imaginary_part, num_bits, plain, real_part
-from nerode.kernel.spans import Span, SpanRows
+from nerode.kernel.rooms import spans
+from nerode.kernel.rooms.forms import AffineForm, FormRegion, Value
+from nerode.kernel.rooms.spans import Span, SpanRows
 from nerode.kernel.work import Undecided, WorkCount
 
 Table = dict[str, Any]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nerode.kernel.claims import RECOGNISE, VALID_PREFIXES, Failure, Refutation
-from nerode.kernel.languages import LanguageMachine, LetterNames, NextLetters
+from nerode.kernel.letters import LanguageMachine, LetterNames, NextLetters
 from nerode.kernel.network import CheckedNetwork
 from nerode.kernel.step import ExactArithmetic, SpanArithmetic, Stepper
 from nerode.kernel.work import OverBudget, Undecided, WorkCount

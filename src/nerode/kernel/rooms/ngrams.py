@@ -16,13 +16,14 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import PREDICT, VALID_PREFIXES, Claim, Failure, Refutation, ngram_claim
-from nerode.kernel.languages import END, NgramTable
+from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows, Weight
 from nerode.kernel.numbers import num_bits, rational
 from nerode.kernel.reader import quoted
+from nerode.kernel.rooms.models import NgramTable
+from nerode.kernel.rooms.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.walk import CheckProblem
-from nerode.kernel.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.work import Undecided, WorkCount
 
 Window = tuple[int, ...]

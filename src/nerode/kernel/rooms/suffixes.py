@@ -22,13 +22,14 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import PREDICT, Failure, Refutation, backoff_claim
-from nerode.kernel.languages import END, START, BackoffTable
+from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows
-from nerode.kernel.ngrams import ModelComparison, shown_decimal
 from nerode.kernel.numbers import plain
-from nerode.kernel.spans import ONE, PLACES, Span, divide, exp, multiply
+from nerode.kernel.rooms.models import START, BackoffTable
+from nerode.kernel.rooms.ngrams import ModelComparison, shown_decimal
+from nerode.kernel.rooms.spans import ONE, PLACES, Span, divide, exp, multiply
+from nerode.kernel.rooms.words import WordUnits, require_window
 from nerode.kernel.walk import CheckProblem
-from nerode.kernel.words import WordUnits, require_window
 from nerode.kernel.work import Undecided, WorkCount
 
 Context = tuple[int, ...]

@@ -42,17 +42,8 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from nerode.kernel.forms import (
-    NEW_SCALE,
-    SCALE,
-    AffineForm,
-    Cut,
-    FormRegion,
-    Value,
-    ValueRange,
-    grid_of,
-)
-from nerode.kernel.languages import MAX_STEP, BracketStack, CounterTable, LanguageMachine, NextLetters
+from nerode.kernel.languages import BracketStack
+from nerode.kernel.letters import LanguageMachine, NextLetters
 from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import CheckedNetwork, Place, read_place
 from nerode.kernel.numbers import (
@@ -65,6 +56,17 @@ from nerode.kernel.numbers import (
     read_rational,
 )
 from nerode.kernel.reader import Reader, entries, listing, record, table, whole
+from nerode.kernel.rooms.counters import MAX_STEP, CounterTable
+from nerode.kernel.rooms.forms import (
+    NEW_SCALE,
+    SCALE,
+    AffineForm,
+    Cut,
+    FormRegion,
+    Value,
+    ValueRange,
+    grid_of,
+)
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
 from nerode.kernel.work import Undecided, Unreadable, WorkCount

@@ -19,12 +19,12 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import DTYPES
-from nerode.kernel.languages import NextLetters
+from nerode.kernel.letters import NextLetters
 from nerode.kernel.meter import fits
 from nerode.kernel.network import AffineMove, CheckedNetwork, PointTable, Row, ScoreRows, now
 from nerode.kernel.numbers import Number, rational, read_interval, read_rational
 from nerode.kernel.reader import entries, listing, quoted, whole
-from nerode.kernel.spans import ONE, Span, SpanRows, inner, outer
+from nerode.kernel.rooms.spans import ONE, Span, SpanRows, inner, outer
 from nerode.kernel.step import SpanArithmetic, States, Stepper, Table
 from nerode.kernel.walk import CheckProblem, ConfigurationDomain, Image, WalkCell
 from nerode.kernel.work import Undecided, Unreadable
