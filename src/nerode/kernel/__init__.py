@@ -66,14 +66,8 @@ from nerode.kernel.claims import (
     certificate_to_json,
     claim_from_json,
     claim_to_json,
-    expected_readings,
     first_not_implied,
-    fragile_claim,
     language_claim,
-    ngram_claim,
-    noise_claim,
-    rounded_claim,
-    window_claim,
 )
 from nerode.kernel.covers import METHODS
 from nerode.kernel.reader import canonical_text, content_hash
@@ -122,14 +116,8 @@ __all__ = [
     "claim_from_json",
     "claim_to_json",
     "content_hash",
-    "expected_readings",
     "first_not_implied",
-    "fragile_claim",
     "language_claim",
-    "ngram_claim",
-    "noise_claim",
     "prove",
-    "rounded_claim",
     "seal",
-    "window_claim",
 ]

@@ -23,17 +23,18 @@ from nerode.kernel.claims import (
     SCOPES,
     Certificate,
     Claim,
+    Derivation,
     Failure,
     Refutation,
     certificate_from_json,
     first_not_implied,
 )
-from nerode.kernel.covers import EXACT_COVERS, METHODS, Derivation, check_evidence, derive
+from nerode.kernel.covers import EXACT_COVERS, METHODS, check_evidence, derive, find_failing_word
 from nerode.kernel.languages import read_language
 from nerode.kernel.meter import METHOD as INTEGERS
 from nerode.kernel.network import read_network
 from nerode.kernel.reader import check_values, choice, content_hash, quoted, read_json, record, whole
-from nerode.kernel.walk import CheckProblem, find_failing_word
+from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Unreadable, WorkBudget, WorkCount
 
 Json = Any

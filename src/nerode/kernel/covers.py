@@ -8,8 +8,7 @@ kernel compute the same).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,21 +17,15 @@ from nerode.kernel.claims import (
     PREDICT,
     VALID_PREFIXES,
     Claim,
+    Derivation,
     Failure,
     language_claim,
-    noise_claim,
-    rounded_claim,
 )
 from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
 from nerode.kernel.reader import check_keys, choice
-from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain, read_noise
-from nerode.kernel.rooms.ngrams import ModelComparison, compare_windows
-from nerode.kernel.rooms.suffixes import compare_contexts
-from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
-from nerode.kernel.rooms.windows import contraction_claims, fragile_claims, nilpotent_claims
 from nerode.kernel.step import ExactArithmetic, Stepper
-from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, find_failing_word, walk
-from nerode.kernel.work import Undecided
+from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, walk
+from nerode.kernel.work import OverBudget, Undecided
 
 Json = Any
 
@@ -74,21 +67,11 @@ _FIRST_LOOK = 100
 _PATIENCE = 6_000
 """Cells beyond the stated number that are searched for a word on which the network fails."""
 
-_FARTHEST = Fraction(1)
-"""Without a bound to claim, a network this far from its model is refuted; 2 is the farthest there is."""
+_SPAN_PATIENCE = 2_000
+"""The same in interval arithmetic, which is slower."""
 
-_COMPARISONS: Mapping[str, Callable[[CheckProblem, Mapping[str, Json], str], ModelComparison]] = {
-    "n-gram-contexts": compare_windows,
-    "n-gram-suffixes": compare_contexts,
-}
+_DISTRIBUTIONS = ("n-gram-contexts", "n-gram-suffixes")
 """The methods that compare distributions. The next cell is known without the network: nothing is walked."""
-
-_WITHOUT_COVER: Mapping[str, Callable[[CheckProblem, Mapping[str, Json], Sequence[Fraction]], list[Claim]]]
-_WITHOUT_COVER = {
-    "nilpotent-window": nilpotent_claims,
-    "contraction-window": contraction_claims,
-    "identity-word": fragile_claims,
-}
 
 
 def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[str, Json]:
@@ -100,23 +83,8 @@ def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[st
     if method in OTHER_KEYS:
         return check_keys(evidence, OTHER_KEYS[method], "evidence")
     needed, optional = COVER_KEYS[method]
-    completed = ("cells",) if method in _COMPARISONS else ("cells", "digest")
+    completed = ("cells",) if method in _DISTRIBUTIONS else ("cells", "digest")
     return check_keys(evidence, ("task", *needed, *(completed if complete else ())), "evidence", optional)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Derivation:
-    """The consequences of the evidence of a method.
-
-    Attributes:
-        found: `cells` and `digest` of a cover.
-        claims: all claims that follow, those in float formats included.
-        failure: why nothing follows, with a failing word if one is found.
-    """
-
-    found: Mapping[str, Json] = field(default_factory=dict)
-    claims: Sequence[Claim] = ()
-    failure: Failure | None = None
 
 
 def derive(
@@ -140,52 +108,46 @@ def derive(
         Unreadable: if the evidence does not have its form.
     """
     try:
-        if method in _WITHOUT_COVER:
-            sizes = [eps] if stated is None else [claim.eps for claim in stated]
-            given = [size for size in sizes if size is not None]
-            return Derivation(claims=_WITHOUT_COVER[method](problem, evidence, given))
+        if method in OTHER_KEYS:
+            return _derive_window(problem, method, evidence, stated, eps)
         task = choice(*LANGUAGE_TASKS)(evidence["task"], "task")
-        if method in _COMPARISONS:
-            return _compare(problem, method, evidence, task, stated, eps)
+        if method in _DISTRIBUTIONS:
+            found: Derivation = _compare(problem, method, evidence, task).derive(task, stated, eps)
+            return found
         return _derive_cover(problem, method, evidence, task, stated)
     except Undecided as doubt:
         word = find_failing_word(problem, task) if stated is None and method in COVER_KEYS else None
         return Derivation(failure=word or Failure(what=str(doubt), entry=f"evidence.{method}"))
 
 
-def _compare(
+def _derive_window(
     problem: CheckProblem,
     method: str,
     evidence: Mapping[str, Json],
-    task: str,
     stated: Sequence[Claim] | None,
     eps: Fraction | None,
 ) -> Derivation:
-    """The claims about distributions; without a size the distance that is found is claimed, rounded up."""
-    found = _COMPARISONS[method](problem, evidence, task)
-    asked = [(kind, eps) for kind in found.distances] if stated is None else [(c.task, c.eps) for c in stated]
-    claims = []
-    for kind, size in asked:
-        if kind not in found.distances:
-            raise Undecided(f"a cover for {task!r} does not show {kind!r}")
-        distance = found.distances[kind]
-        most = (size or _FARTHEST) if stated is None else size
-        if distance if most is None else distance >= most:
-            return Derivation(failure=found.wrong(kind, most))
-        claims.append(found.claim(kind, size or rounded_up(distance) if stated is None else size))
-    return Derivation(found={"cells": found.cells}, claims=claims)
+    """The claims that follow from evidence that is no cover."""
+    from nerode.kernel.rooms.windows import contraction_claims, fragile_claims, nilpotent_claims
+
+    sizes = [eps] if stated is None else [claim.eps for claim in stated]
+    derive_claims = {
+        "nilpotent-window": nilpotent_claims,
+        "contraction-window": contraction_claims,
+        "identity-word": fragile_claims,
+    }[method]
+    return Derivation(claims=derive_claims(problem, evidence, [size for size in sizes if size is not None]))
 
 
-def rounded_up(value: Fraction) -> Fraction | None:
-    """Returns the next number with three digits above a distance; None for none."""
-    if value == 0:
-        return None
-    unit = Fraction(1)
-    while value < 100 * unit:
-        unit /= 10
-    while value >= 1_000 * unit:
-        unit *= 10
-    return (value // unit + 1) * unit
+def _compare(problem: CheckProblem, method: str, evidence: Mapping[str, Json], task: str) -> Any:
+    """The network compared with a model of distributions."""
+    if method == "n-gram-contexts":
+        from nerode.kernel.rooms.ngrams import compare_windows
+
+        return compare_windows(problem, evidence, task)
+    from nerode.kernel.rooms.suffixes import compare_contexts
+
+    return compare_contexts(problem, evidence, task)
 
 
 def _derive_cover(
@@ -209,8 +171,12 @@ def _derive_cover(
         meter = ExactnessMeter(problem.network) if floats else None
         domain = PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network, meter)))
     elif method in ("boxes", "state-boxes"):
+        from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain
+
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
     else:
+        from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
+
         known = read_knowledge(cover, problem.network)
         exact = method in EXACT_COVERS and not known.squashes
         failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if exact else None
@@ -227,33 +193,11 @@ def _derive_cover(
         if not result.closed:
             return Derivation(failure=_failure(problem, method, task, result))
         claims += meter.claims(each) if meter is not None else []
-    if isinstance(domain, NodeDomain):
-        domain.require_as_many_boxes(result.cells)
-    if "noise" in cover:
-        noise = read_noise(cover["noise"])
-        claims.append(noise_claim(task=task, method=method, eps=noise))
-        if method == "state-boxes" and (stated is None or any(c.dtype is not None for c in stated)):
-            claims += _rounded_claims(problem, cover, task, noise / 2, needed=stated is not None)
+    if method in ("boxes", "state-boxes"):
+        from nerode.kernel.rooms.boxes import claims_under_noise
+
+        claims += claims_under_noise(problem, method, cover, task, stated, result.cells)
     return Derivation(found={"cells": result.cells, "digest": result.digest}, claims=claims)
-
-
-def _rounded_claims(
-    problem: CheckProblem, cover: Mapping[str, Json], task: str, eps: Fraction, *, needed: bool
-) -> list[Claim]:
-    """The claim that boxes are also closed under the roundings of float32, if they are.
-
-    Raises:
-        Undecided: if they are not, and the claim is needed.
-    """
-    try:
-        result = walk(problem, NodeDomain(problem, cover, rounded=True), task)
-        if result.failure is not None:
-            raise Undecided(f"in float32, {result.failure.what}")
-    except Undecided:
-        if needed:
-            raise
-        return []
-    return [rounded_claim(task=task, method="state-boxes", eps=eps)]
 
 
 def _failure(problem: CheckProblem, method: str, task: str, result: WalkResult) -> Failure:
@@ -263,3 +207,28 @@ def _failure(problem: CheckProblem, method: str, task: str, result: WalkResult) 
         return found
     what = f"the walk has more than {result.cells:,} cells" if found is None else found.what
     return find_failing_word(problem, task) or Failure(what=what, entry=f"evidence.{method}")
+
+
+def find_failing_word(problem: CheckProblem, task: str, *, limit: int = _PATIENCE) -> Failure | None:
+    """Returns the failure on a shortest word if a limited search finds one.
+
+    Piecewise linear networks are run in exact arithmetic, others in interval arithmetic without noise.
+    """
+    for search, most in ((_exact_search, limit), (_span_search, min(limit, _SPAN_PATIENCE))):
+        try:
+            failure = walk(problem, search(problem), task, limit=most).failure
+        except (Undecided, OverBudget):
+            continue
+        if failure is None or failure.refutation is not None:
+            return failure
+    return None
+
+
+def _exact_search(problem: CheckProblem) -> Domain:
+    return PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network)))
+
+
+def _span_search(problem: CheckProblem) -> Domain:
+    from nerode.kernel.rooms.boxes import SearchDomain
+
+    return SearchDomain(problem)

@@ -9,7 +9,7 @@ What is verified, over all states of all cells that a walk visits:
 2. The same for every grouping of a parallel scan ("any order"): `_scan_needs`.
 3. The format holds every weight exactly, and nothing is finer than its smallest normal number.
 
-Where a counter has no bound, sums grow with the length; the claim then says up to which length they fit.
+Where sums grow with the length (`rooms.forms`), the claim says up to which length they fit.
 """
 
 from __future__ import annotations
@@ -29,8 +29,17 @@ from nerode.kernel.network import (
     factor_product,
     split_rows,
 )
-from nerode.kernel.numbers import Irrational, Number, Rational, combined, gaussian_parts, sign
-from nerode.kernel.rooms.forms import AffineForm, FormRegion, Value, grid_of
+from nerode.kernel.numbers import (
+    NUMBERS,
+    Irrational,
+    Number,
+    Rational,
+    Region,
+    Value,
+    combined,
+    gaussian_parts,
+    grid_of,
+)
 from nerode.kernel.work import WorkCount
 
 METHOD = "integer-exactness"
@@ -72,18 +81,10 @@ class _CoordinateSize:
 
 
 class ExactnessMeter:
-    """Bounds every sum of a network over all the states that it is shown.
+    """Bounds every sum of a network over all the states that it is shown."""
 
-    Args:
-        network: the network.
-        counters: for each counter (by the name of its unknown) its start and what each letter adds.
-    """
-
-    def __init__(
-        self, network: CheckedNetwork, counters: dict[str, tuple[int, tuple[int, ...]]] | None = None
-    ) -> None:
+    def __init__(self, network: CheckedNetwork) -> None:
         self._network = network
-        self._counters = counters or {}
         self._sums = UnitNeed()
         self._finest = 0
         heads = any(isinstance(layer.move, GatedMove) and layer.move.heads for layer in network.layers)
@@ -94,9 +95,8 @@ class ExactnessMeter:
         self._norms = [(Fraction(0), 0) for _ in network.layers]
         self._norm_grows = [False for _ in network.layers]
         self._seen: set[Hashable] = set()
-        self._growths: dict[AffineForm, tuple[Rational, Rational]] = {}
         for number, layer in enumerate(network.layers):
-            self.state(number, layer.start, FormRegion({}))
+            self.state(number, layer.start, NUMBERS)
 
     @property
     def is_open(self) -> bool:
@@ -107,7 +107,7 @@ class ExactnessMeter:
         """Says that something is computed that is no sum of products, so that no format is exact."""
         self._broken = True
 
-    def sum(self, terms: Sequence[tuple[Value, Value]], region: FormRegion) -> None:
+    def sum(self, terms: Sequence[tuple[Value, Value]], region: Region) -> None:
         """Takes the factors of the products that are added up.
 
         A partial sum in any order is the sum of some of the terms, so it lies between the sum of the
@@ -115,14 +115,10 @@ class ExactnessMeter:
         """
         if self._broken:
             return
-        if region.ranges:
-            key = region.key
-            seen = [
-                (key(c) if type(c) is AffineForm else c, key(v) if type(v) is AffineForm else v)
-                for c, v in terms
-            ]
-            if not self._is_new(tuple(seen)):
-                return
+        if region.has_unknowns and not self._is_new(
+            tuple([(region.key(c), region.key(v)) for c, v in terms])
+        ):
+            return
         up = 0
         down = 0
         grid = 0
@@ -156,19 +152,19 @@ class ExactnessMeter:
         if self._broken:
             return
         for gate in gates.values():
-            if isinstance(gate, AffineForm) or not is_unit(gate):
+            if not isinstance(gate, Number) or not is_unit(gate):
                 self._scan_broken = True
         for i, write in writes.items():
-            if isinstance(write, AffineForm):
+            if not isinstance(write, Number):
                 self._scan_broken = True
                 continue
             known = self._coordinates[layer][i]
             known.write = max(known.write, size(write))
             known.grid = max(known.grid, grid_of(write) or 0)
 
-    def state(self, layer: int, state: tuple[Value, ...], region: FormRegion) -> None:
+    def state(self, layer: int, state: tuple[Value, ...], region: Region) -> None:
         """Takes the state of a layer after a letter."""
-        if self._broken or (not region.ranges and not self._is_new((layer, state))):
+        if self._broken or (not region.has_unknowns and not self._is_new((layer, state))):
             return
         norm: Rational = 0
         finest = 0
@@ -199,58 +195,15 @@ class ExactnessMeter:
         self._seen.add(key)
         return True
 
-    def _measure(self, value: Value, region: FormRegion) -> tuple[Value, Value]:
-        """Bounds of the positive and of the negative part of a value, neither of them negative.
-
-        Where a counter has no bound, they are forms in which its name stands for its absolute value.
-        """
+    def _measure(self, value: Value, region: Region) -> tuple[Value, Value]:
+        """Bounds of the positive and of the negative part of a value, neither of them negative."""
         if isinstance(value, Irrational):
             return size(value), size(value)
-        if not isinstance(value, AffineForm):
-            return (value, 0) if value > 0 else (0, -value)
-        low, high = region.bounds(value)
-        above = self._most(value, region) if high is None else high
-        below = self._most(-value, region) if low is None else -low
-        if low is not None and low >= 0:
-            return above, 0
-        if high is not None and high <= 0:
-            return 0, below
-        return _positive(above), _positive(below)
-
-    def _most(self, value: AffineForm, region: FormRegion) -> Value:
-        """The greatest value of a form; counters without a bound on that side count by the letter."""
-        bound: Value = value.constant
-        for name, amount in value.terms.items():
-            known = region.ranges[name]
-            end = known.high if amount > 0 else known.low
-            if end is not None:
-                bound = bound + amount * end
-            elif name in self._counters:
-                bound = bound + AffineForm(0, {name: size(amount)})
-            else:
-                self._broken = True
-        return bound
+        return (value, 0) if value > 0 else (0, -value)
 
     def _growth(self, bound: Value) -> tuple[Rational, Rational]:
-        """A bound as a number and a number per letter.
-
-        The unknowns are counters before the last letter of a word, so one letter less has moved them.
-        """
-        if not isinstance(bound, AffineForm):
-            assert not isinstance(bound, Irrational)
-            return bound, 0
-        if bound not in self._growths:
-            self._growths[bound] = self._growth_of(bound)
-        return self._growths[bound]
-
-    def _growth_of(self, bound: AffineForm) -> tuple[Rational, Rational]:
-        growing = [(amount, *self._counters[name]) for name, amount in bound.terms.items()]
-        start = sum((amount * abs(first) for amount, first, _ in growing), bound.constant)
-        slope: Rational = max(
-            sum((amount * abs(steps[letter]) for amount, _, steps in growing), 0)
-            for letter in range(len(self._network.alphabet.symbols))
-        )
-        return start - slope, slope
+        """A bound as a number and a number per letter."""
+        return bound, 0
 
     def _scan_needs(self) -> UnitNeed | None:
         """A bound for every grouping of a scan; None where there is no such bound.
@@ -312,13 +265,6 @@ class ExactnessMeter:
                 if order == "any" and anyhow == step:
                     break
         return tuple(found)
-
-
-def _positive(bound: Value) -> Value:
-    """The bound of the positive part of what a bound is for."""
-    if isinstance(bound, AffineForm):
-        return AffineForm(max(bound.constant, 0), bound.terms)
-    return bound if sign(bound) > 0 else 0
 
 
 def size(value: Number) -> Rational:

@@ -22,6 +22,9 @@ MAX_TERMS = 2_000
 MAX_TEXT = 20_000
 """Characters of one written number."""
 
+_MAX_POWER = 400
+"""Powers of four up to this are computed."""
+
 _WHOLE = re.compile(r"-?\d{1,18}\Z", re.ASCII)
 _TERM = re.compile(r"([+-]?)(?:(\d+)(?:/(\d+))?(?:\*e\((\d+)/(\d+)\))?|e\((\d+)/(\d+)\))", re.ASCII)
 _EXAMPLES = "write -3/4, e(7/60) or 1/2*e(1/8)-1"
@@ -166,6 +169,10 @@ Number = int | Fraction | Irrational
 _Number = TypeVar("_Number", int, Fraction, Number)
 
 
+Value = Any
+"""What a coordinate may hold in exact arithmetic: a number or, in `rooms.forms`, a form over unknowns."""
+
+
 class NumberReader:
     """Reads written numbers, rational ones unless the order says otherwise.
 
@@ -292,13 +299,27 @@ def common_measure(values: Iterable[Number]) -> Fraction:
     return found
 
 
-def num_bits(value: Number) -> int:
-    """Returns the bits of the largest whole number that the value is written with."""
+def num_bits(value: Value) -> int:
+    """Returns the bits of the largest whole number that a number is written with; 0 for other values."""
     if isinstance(value, int):
         return value.bit_length()
     if isinstance(value, Fraction):
         return max(value.numerator.bit_length(), value.denominator.bit_length())
-    return max(value.denominator.bit_length(), *(n.bit_length() for n in value.numerators))
+    if isinstance(value, Irrational):
+        return max(value.denominator.bit_length(), *(n.bit_length() for n in value.numerators))
+    return 0
+
+
+def grid_of(value: Number) -> int | None:
+    """Returns the least g ≥ 0 such that the number (both parts of it) is a multiple of 2**-g."""
+    if isinstance(value, int):
+        return 0
+    if isinstance(value, Fraction):
+        denominator = value.denominator
+        return denominator.bit_length() - 1 if denominator & (denominator - 1) == 0 else None
+    parts = gaussian_parts(value)
+    grids = [None] if parts is None else [grid_of(part) for part in parts]
+    return None if None in grids else max(g for g in grids if g is not None)
 
 
 def read_rational(data: Any, what: str) -> Fraction:
@@ -353,3 +374,84 @@ def combined(
         for k, v in vectors[j].items():
             total[k] = total.get(k, 0) + c * v
     return {k: v for k, v in total.items() if v != 0}
+
+
+class Region:
+    """Answers about values that are numbers; `rooms.forms` has regions where they depend on unknowns."""
+
+    __slots__ = ()
+
+    has_unknowns = False
+    """Whether some value may be a form over unknowns."""
+
+    repeats = True
+    """Whether equal values have equal images, so that a step may be remembered."""
+
+    def around(self, *vectors: Sequence[Value]) -> Region:
+        """Returns the region that some values live in: this one, or the one of numbers if they all are."""
+        return self
+
+    def above(self, value: Value, threshold: Rational) -> bool:
+        """Whether the value is above the threshold, on the whole region."""
+        return sign(value - threshold) > 0
+
+    def relu(self, value: Value) -> Value:
+        """Returns max(value, 0)."""
+        if type(value) is int:
+            return value if value > 0 else 0
+        return value if sign(value) > 0 else 0
+
+    def sign(self, value: Value) -> Value:
+        """Returns 1, 0 or -1."""
+        return sign(value)
+
+    def power(self, value: Value) -> Value:
+        """Returns 4 to the power of a whole number.
+
+        Raises:
+            Undecided: for another number, or a large one.
+        """
+        return power_of_four(known_rational(value), value)
+
+    def tanh(self, place: tuple[int, int], value: Value) -> Value:
+        """Returns the value that a coordinate takes where its layer applies tanh to another one.
+
+        Raises:
+            Undecided: if nothing is known of it, as of all numbers but 0.
+        """
+        raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
+
+    def grid(self, value: Value) -> int | None:
+        """Returns g such that the value is a multiple of 2**-g, None if none is known."""
+        return grid_of(value)
+
+    def key(self, value: Value) -> Any:
+        """Returns what the value and its bounds on this region depend on."""
+        return value
+
+
+NUMBERS = Region()
+"""The region of numbers."""
+
+
+def known_rational(value: Value) -> Rational:
+    """Returns a rational number.
+
+    Raises:
+        Undecided: if it is irrational.
+    """
+    if isinstance(value, Irrational):
+        raise Undecided(f"the irrational number {value} meets an unknown value")
+    found: Rational = value
+    return found
+
+
+def power_of_four(exponent: Rational, shown: Value) -> Fraction:
+    """Returns 4 to the power of a whole number.
+
+    Raises:
+        Undecided: for another number, or a large one; the message has the value that is shown.
+    """
+    if exponent.denominator != 1 or not -_MAX_POWER <= exponent <= _MAX_POWER:
+        raise Undecided(f"4 to the power {shown} is not computed")
+    return Fraction(4) ** int(exponent)

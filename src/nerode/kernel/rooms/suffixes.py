@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import PREDICT, Failure, Refutation, backoff_claim
+from nerode.kernel.claims import EXACT, PREDICT, Claim, Failure, Refutation
 from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows
 from nerode.kernel.numbers import plain
@@ -46,6 +46,28 @@ class WorstContext:
     bound: Fraction
     context: Context
     cells: int
+
+
+def backoff_claim(*, normalised: bool, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of a back-off model from the first word on.
+
+    Args:
+        normalised: whether the model's probabilities are divided by their sum.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
+    share = ", divided by the sum over all words and the end" if normalised else ""
+    return Claim(
+        scope=EXACT,
+        method="n-gram-suffixes",
+        task=PREDICT,
+        covers=(
+            "After every prefix, the empty one included, the network's distribution over the next word and "
+            f"the end is {how}, computed in exact arithmetic; the model gives a word 10 to the power of its "
+            f"logarithm after the start mark and the prefix, back-off weights added{share}."
+        ),
+        eps=eps,
+    )
 
 
 def compare_contexts(problem: CheckProblem, cover: Mapping[str, Any], task: str) -> ModelComparison:

@@ -44,12 +44,12 @@ from typing import Any
 
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
-from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import CheckedNetwork, Place, read_place
 from nerode.kernel.numbers import (
     Number,
     Rational,
     common_measure,
+    grid_of,
     plain,
     rational,
     read_interval,
@@ -61,11 +61,11 @@ from nerode.kernel.rooms.forms import (
     NEW_SCALE,
     SCALE,
     AffineForm,
+    CounterMeter,
     Cut,
     FormRegion,
     Value,
     ValueRange,
-    grid_of,
 )
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
@@ -898,7 +898,7 @@ class UnknownsDomain(Domain):
         self._side = _side_of(problem.language, known)
         self._merges_dead = math.prod(len(c.numbers) for c in known.counters) > _MANY_CLASSES
         counters = {f"counter{k}": (c.start, c.increments) for k, c in enumerate(known.counters)}
-        self.meter = ExactnessMeter(network, counters)
+        self.meter = CounterMeter(network, counters)
         self._stepper = Stepper(network, ExactArithmetic(network, self.meter if metered else None))
         described = {coordinate.place: coordinate for coordinate in known.described}
         self._layers = [
@@ -1030,7 +1030,7 @@ class UnknownsDomain(Domain):
         if known.squashes:
             step.squashes = True
             step.moved = [region.with_scale(v, NEW_SCALE) for v in (step.unit, *moved)]
-            region.tanh = lambda place, value: self._layers[place[0]][place[1]].squashed(value, step)
+            region.squashed = lambda place, value: self._layers[place[0]][place[1]].squashed(value, step)
         region.chain = {f"scale{k}" if k else "": k for k in range(len(known.factors))}
         factors, power, step.weight = known.factors, known.scale, step.unit
         if known.exponent is not None:

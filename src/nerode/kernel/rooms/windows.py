@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import Claim, expected_readings, fragile_claim, window_claim
+from nerode.kernel.claims import EXACT, FRAGILE, WINDOW, Claim
 from nerode.kernel.network import (
     AffineMove,
     CheckedLayer,
@@ -277,3 +277,44 @@ def _modulus(value: Number) -> Fraction:
     square = value * value.conjugate()
     high = square.real_bounds(128)[1] if isinstance(square, Irrational) else Fraction(square)
     return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)
+
+
+def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
+    """Returns the claim that only the last letters matter: for the answer, or up to eps."""
+    what = (
+        "the answer after a prefix does not depend on earlier ones"
+        if eps is None
+        else "earlier ones change every number that the decoder reads by less than eps"
+    )
+    return Claim(
+        scope=EXACT,
+        method=method,
+        task=WINDOW,
+        covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
+        eps=eps,
+    )
+
+
+def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
+    """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
+    if eps is None:
+        covers = (
+            "A word acts as the identity on two reachable states of a linear layer that the language tells "
+            "apart, so the layer repeats every error along their difference: no noise above 0 is corrected"
+        )
+    else:
+        covers = (
+            "Noise of +eps or -eps with equal chances along the difference of the two states (in the largest "
+            "coordinate), added each time the identity word was read, first reaches the middle between them "
+            f"after {readings} readings in expectation"
+        )
+    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
+
+
+def expected_readings(gap: Fraction, eps: Fraction) -> int:
+    """Returns how many steps of ±eps it takes in expectation to be gap/2 away from the start.
+
+    A walk of steps ±1 leaves the interval from -a to a after a² steps in expectation.
+    """
+    steps = -(-gap // (2 * eps))
+    return int(steps) ** 2
