@@ -26,17 +26,16 @@ In the order in which to read it:
     claims      claims and certificates             check     the whole check
 """
 
+from typing import TYPE_CHECKING
+
 from nerode.kernel.check import (
     CERTIFICATE_FILE,
     LANGUAGE_FILE,
     MAX_BYTES,
     NETWORK_FILE,
     CheckResult,
-    ProvedEvidence,
     check,
     check_folder,
-    prove,
-    seal,
 )
 from nerode.kernel.claims import (
     ANY_ORDER,
@@ -72,6 +71,19 @@ from nerode.kernel.claims import (
 from nerode.kernel.covers import METHODS
 from nerode.kernel.reader import canonical_text, content_hash
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget
+
+if TYPE_CHECKING:
+    from nerode.kernel.rooms.finders import ProvedEvidence, prove, seal
+else:
+
+    def __getattr__(name: str) -> object:
+        """Returns what finders need; a check does without."""
+        if name not in ("ProvedEvidence", "prove", "seal"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from nerode.kernel.rooms import finders
+
+        return getattr(finders, name)
+
 
 __all__ = [
     "ANY_ORDER",

@@ -18,6 +18,9 @@ from nerode.kernel.work import Unreadable
 
 Json = Any
 
+INTEGERS = "integer-exactness"
+"""The method of claims in a float format, which rest on the cover of another method."""
+
 FORMAT = "nerode-certificate"
 VERSION = 2
 MAX_CLAIMS = 1_000

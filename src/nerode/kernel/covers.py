@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import (
+    INTEGERS,
     LANGUAGE_TASKS,
     PREDICT,
     VALID_PREFIXES,
@@ -21,7 +22,6 @@ from nerode.kernel.claims import (
     Failure,
     language_claim,
 )
-from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
 from nerode.kernel.reader import check_keys, choice
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, walk
@@ -168,7 +168,10 @@ def _derive_cover(
     meter = None
     domain: Domain
     if method == "joint-closure":
-        meter = ExactnessMeter(problem.network) if floats else None
+        if floats:
+            from nerode.kernel.rooms.meter import ExactnessMeter
+
+            meter = ExactnessMeter(problem.network)
         domain = PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network, meter)))
     elif method in ("boxes", "state-boxes"):
         from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain

@@ -28,7 +28,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.letters import LetterNames, NextLetters, read_letters
-from nerode.kernel.numbers import Number, NumberReader, combined, num_bits, plain, rational, read_rational
+from nerode.kernel.numbers import Number, NumberReader, combined, num_bits, plain, read_rational
 from nerode.kernel.reader import (
     Reader,
     anything,
@@ -591,32 +591,6 @@ def split_rows(rows: Rows) -> tuple[Matrix, Rows]:
     matrix = tuple(tuple((places[name], c) for name, c in terms if name in places) for _, terms in rows)
     rest = tuple((bias, tuple(term for term in terms if term[0] not in places)) for bias, terms in rows)
     return matrix, rest
-
-
-def row_value(row: Row, table: Mapping[str, Number], what: str) -> Fraction:
-    """Returns a row in rational numbers; a name that is not in the table stands for zero.
-
-    Raises:
-        Undecided: for an irrational number, which `what` does not allow.
-    """
-    bias, terms = row
-    parts = (rational(c, what) * rational(table[name], what) for name, c in terms if name in table)
-    return sum(parts, rational(bias, what))
-
-
-def read_place(network: CheckedNetwork) -> Reader:
-    """Returns a reader of coordinates, which are written "layer:name"."""
-
-    def read(data: Json, what: str) -> Place:
-        number, _, coordinate = str(data).partition(":")
-        if not (number.isascii() and number.isdecimal() and len(number) < 9):
-            raise Unreadable(f"the coordinate {quoted(data)} is not written layer:name")
-        layer = int(number) - 1
-        if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
-            raise Unreadable(f"there is no coordinate {quoted(data)}")
-        return layer, network.layers[layer].state.index(coordinate)
-
-    return read
 
 
 def move_maps(move: Move) -> tuple[Rows, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -283,20 +283,6 @@ def rational(value: object, what: str = "this method") -> Fraction:
     if not isinstance(value, RATIONAL):
         raise Undecided(f"{what} needs rational numbers, not {quoted(value)}")
     return Fraction(value)
-
-
-def common_measure(values: Iterable[Number]) -> Fraction:
-    """Returns the greatest rational number of which the entries of all numbers are whole multiples.
-
-    Vectors that are positive rational multiples of each other, divided by theirs, are equal.
-    """
-    found = Fraction(0)
-    for value in values:
-        wholes = value.numerators if isinstance(value, Irrational) else (value.numerator,)
-        own = Fraction(math.gcd(*wholes), value.denominator)
-        common = math.lcm(found.denominator, own.denominator)
-        found = Fraction(math.gcd(int(found * common), int(own * common)), common)
-    return found
 
 
 def num_bits(value: Value) -> int:

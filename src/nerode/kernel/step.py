@@ -16,13 +16,11 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.letters import NextLetters
-from nerode.kernel.meter import ExactnessMeter
 from nerode.kernel.network import (
     AffineMove,
     CellMove,
     CheckedLayer,
     CheckedNetwork,
-    Factor,
     GatedMove,
     LogitRows,
     PointTable,
@@ -43,7 +41,6 @@ from nerode.kernel.numbers import (
     conjugate,
     imaginary_part,
     num_bits,
-    plain,
     real_part,
 )
 from nerode.kernel.work import Undecided
@@ -129,22 +126,8 @@ class ColumnRows:
         self._arithmetic.work.spend(count * self._arithmetic.number_size)
         meter = self._arithmetic.meter
         if meter is not None and meter.is_open:
-            self._show_terms(inputs, meter)
+            meter.rows(self.bias, inputs, self._arithmetic.region)
         return sums
-
-    def _show_terms(
-        self, inputs: Sequence[tuple[Sequence[tuple[int, Number]], Value]], meter: ExactnessMeter
-    ) -> None:
-        """Shows a meter the terms of every row that some input adds to."""
-        terms: dict[int, list[tuple[Value, Value]]] = {}
-        for column, v in inputs:
-            for i, c in column:
-                if i in terms:
-                    terms[i].append((c, v))
-                else:
-                    terms[i] = [(1, self.bias[i]), (c, v)]
-        for products in terms.values():
-            meter.sum(products, self._arithmetic.region)
 
 
 class ExactArithmetic:
@@ -152,7 +135,7 @@ class ExactArithmetic:
 
     Attributes:
         region: answers about the values of the current step.
-        meter: sees every sum.
+        meter: sees every sum, None if no float formats are asked for.
         work: counts the operations.
         number_size: machine words of the largest stored number.
     """
@@ -161,7 +144,7 @@ class ExactArithmetic:
     one = 1
     leaves_open = False
 
-    def __init__(self, network: CheckedNetwork, meter: ExactnessMeter | None = None) -> None:
+    def __init__(self, network: CheckedNetwork, meter: Any = None) -> None:
         self.region = NUMBERS
         self.meter = meter
         self.work = network.field.work
@@ -398,26 +381,12 @@ class Stepper:
                     choice = self._selected(maps.selector.values(table))
                 meter = arithmetic.meter
                 if meter is not None and meter.is_open and move.factors is not None:
-                    self._meter_factors(move.factors[choice], state)
+                    meter.factors(move.factors[choice], state, arithmetic.region)
                 moved: list[Any] = maps.moves[choice].all_values(table, state)
                 return arithmetic.squash(move.activation, moved, number) if move.activation else moved
             case CellMove():
                 new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
                 return new
-
-    def _meter_factors(self, factors: Sequence[Factor], state: State) -> None:
-        """Shows the meter how a product of factors I - scale·v vᵀ is computed one factor after the other."""
-        meter, region, values = self.arithmetic.meter, self.arithmetic.region, list(state)
-        for scale, vector in factors:
-            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
-            meter.sum(terms, region)
-            product: Value = sum((e * v for e, v in terms), 0)
-            meter.sum([(scale, product)], region)
-            amount = plain(scale * product)
-            for i, e in enumerate(vector):
-                if e != 0:
-                    meter.sum([(1, values[i]), (-e, amount)], region)
-                    values[i] = plain(values[i] - e * amount)
 
     def _selected(self, values: Mapping[int, Any]) -> int:
         chosen = [i for i, v in values.items() if v != self.arithmetic.zero]

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.meter import ExactnessMeter, size
 from nerode.kernel.network import CheckedNetwork
 from nerode.kernel.numbers import (
     NUMBERS,
@@ -34,6 +33,7 @@ from nerode.kernel.numbers import (
     power_of_four,
     sign,
 )
+from nerode.kernel.rooms.meter import ExactnessMeter, size
 from nerode.kernel.work import Undecided
 
 SCALE, NEW_SCALE = "scale", "new scale"

@@ -36,7 +36,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import mul
@@ -44,18 +44,18 @@ from typing import Any
 
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
-from nerode.kernel.network import CheckedNetwork, Place, read_place
+from nerode.kernel.network import CheckedNetwork, Place
 from nerode.kernel.numbers import (
+    Irrational,
     Number,
     Rational,
-    common_measure,
     grid_of,
     plain,
     rational,
     read_interval,
     read_rational,
 )
-from nerode.kernel.reader import Reader, entries, listing, record, table, whole
+from nerode.kernel.reader import Reader, entries, listing, quoted, record, table, whole
 from nerode.kernel.rooms.counters import MAX_STEP, CounterTable
 from nerode.kernel.rooms.forms import (
     NEW_SCALE,
@@ -489,6 +489,20 @@ class RayCoordinate(Coordinate):
         return ray, amount
 
 
+def common_measure(values: Iterable[Number]) -> Fraction:
+    """Returns the greatest rational number of which the entries of all numbers are whole multiples.
+
+    Vectors that are positive rational multiples of each other, divided by theirs, are equal.
+    """
+    found = Fraction(0)
+    for value in values:
+        wholes = value.numerators if isinstance(value, Irrational) else (value.numerator,)
+        own = Fraction(math.gcd(*wholes), value.denominator)
+        common = math.lcm(found.denominator, own.denominator)
+        found = Fraction(math.gcd(int(found * common), int(own * common)), common)
+    return found
+
+
 def ray_of(multiples: Sequence[tuple[str, Number]]) -> list[Number]:
     """Returns the vector of a group whose coordinates are these multiples of unknowns, in lowest terms.
 
@@ -602,6 +616,21 @@ _COUNTER = record(
         "points": entries(whole(-MAX_POINTS, 0), whole(0, MAX_POINTS)),
     }
 )
+
+
+def read_place(network: CheckedNetwork) -> Reader:
+    """Returns a reader of coordinates, which are written "layer:name"."""
+
+    def read(data: Json, what: str) -> Place:
+        number, _, coordinate = str(data).partition(":")
+        if not (number.isascii() and number.isdecimal() and len(number) < 9):
+            raise Unreadable(f"the coordinate {quoted(data)} is not written layer:name")
+        layer = int(number) - 1
+        if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
+            raise Unreadable(f"there is no coordinate {quoted(data)}")
+        return layer, network.layers[layer].state.index(coordinate)
+
+    return read
 
 
 def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> CoordinateKnowledge:

@@ -19,9 +19,9 @@ from nerode.kernel.network import (
     CheckedNetwork,
     GatedMove,
     Matrix,
+    Row,
     move_maps,
     now,
-    row_value,
     seen_unit,
     split_rows,
     unit,
@@ -196,10 +196,21 @@ def _norm(layer: CheckedLayer) -> Fraction:
 def _writes(layer: CheckedLayer, stream: Mapping[str, Number]) -> list[Fraction]:
     table = dict(stream)
     for i, row in enumerate(layer.units):
-        table[unit(i)] = max(row_value(row, table, _CONTRACTION), Fraction(0))
+        table[unit(i)] = max(_row_value(row, table, _CONTRACTION), Fraction(0))
     move = layer.move
     rows = move.writes if isinstance(move, GatedMove) else move_maps(move)[0]
-    return [row_value(row, table, _CONTRACTION) for row in rows]
+    return [_row_value(row, table, _CONTRACTION) for row in rows]
+
+
+def _row_value(row: Row, table: Mapping[str, Number], what: str) -> Fraction:
+    """A row in rational numbers; a name that is not in the table stands for zero.
+
+    Raises:
+        Undecided: for an irrational number, which `what` does not allow.
+    """
+    bias, terms = row
+    parts = (rational(c, what) * rational(table[name], what) for name, c in terms if name in table)
+    return sum(parts, rational(bias, what))
 
 
 def _slope(layer: CheckedLayer) -> Fraction:

@@ -19,10 +19,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
+from nerode.kernel.claims import DTYPES, INTEGERS, BinaryFormat, Claim, language_claim
 from nerode.kernel.network import (
     AffineMove,
     CheckedNetwork,
+    Factor,
     GatedMove,
     Matrix,
     all_numbers,
@@ -39,10 +40,9 @@ from nerode.kernel.numbers import (
     combined,
     gaussian_parts,
     grid_of,
+    plain,
 )
 from nerode.kernel.work import WorkCount
-
-METHOD = "integer-exactness"
 
 _MAX_POWERS = 64
 """Powers of a matrix that are multiplied out to see whether they repeat or vanish."""
@@ -146,6 +146,37 @@ class ExactnessMeter:
         for flat, bound in ((up, above), (down, below)):
             start, slope = self._growth(bound)
             self._sums.add(flat + start, slope, grid)
+
+    def rows(
+        self,
+        bias: Sequence[Number],
+        inputs: Sequence[tuple[Sequence[tuple[int, Number]], Value]],
+        region: Region,
+    ) -> None:
+        """Takes the rows that some input adds to, from pairs (what it adds to which rows, its value)."""
+        terms: dict[int, list[tuple[Value, Value]]] = {}
+        for column, v in inputs:
+            for i, c in column:
+                if i in terms:
+                    terms[i].append((c, v))
+                else:
+                    terms[i] = [(1, bias[i]), (c, v)]
+        for products in terms.values():
+            self.sum(products, region)
+
+    def factors(self, factors: Sequence[Factor], state: Sequence[Value], region: Region) -> None:
+        """Takes a product of factors I - scale·v vᵀ that is computed one factor after the other."""
+        values = list(state)
+        for scale, vector in factors:
+            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
+            self.sum(terms, region)
+            product: Value = sum((e * v for e, v in terms), 0)
+            self.sum([(scale, product)], region)
+            amount = plain(scale * product)
+            for i, e in enumerate(vector):
+                if e != 0:
+                    self.sum([(1, values[i]), (-e, amount)], region)
+                    values[i] = plain(values[i] - e * amount)
 
     def gates(self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value]) -> None:
         """Takes the gates and writes of a layer that are not zero."""
@@ -260,7 +291,7 @@ class ExactnessMeter:
                 if length is None or length > 0:
                     reach = "all" if length is None else length
                     found.append(
-                        language_claim(task=task, method=METHOD, dtype=dtype, order=order, length=reach)
+                        language_claim(task=task, method=INTEGERS, dtype=dtype, order=order, length=reach)
                     )
                 if order == "any" and anyhow == step:
                     break
