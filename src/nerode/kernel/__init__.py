@@ -6,24 +6,21 @@ networks and languages, its own exact numbers, its own intervals and its own ste
     check, check_folder      re-check a certificate
     prove, seal              for finders: walk a cover, and the claims that follow
 
-In the order in which to read it:
+What every check needs is the core, the modules of this folder. In the order in which to read them:
 
     work        the budget, and the three ways in which a check ends early
     reader      JSON values that nobody vouches for: the form of a record is declared once
-    numbers     exact numbers, and signs that are proved
-    languages   automata, counter machines, brackets, n-gram models
+    numbers     exact numbers, and questions about values on a region
+    letters     words, and a language as a machine      languages   automata and brackets
     network     eight recurrences of the file as three moves
-    forms       affine forms over unknowns          spans     intervals, rounded outward
-    meter       where float arithmetic makes no error
-    step        one step of a network, over exact numbers and forms, or over spans
+    step        one step of a network, over the values of an arithmetic
+    claims      claims and certificates
     walk        all cells of a cover, and PointDomain: cells that are single states
-    unknowns    cells whose coordinates are each known in their own way
-    boxes       cells with an interval for every coordinate, under noise and roundings
-    windows     evidence that is no cover
-    words       the units of a layer that forgets as functions of the last words
-    ngrams, suffixes                                cells that know the last words, for distributions
     covers      from the evidence of a method to the claims that follow
-    claims      claims and certificates             check     the whole check
+    check       the whole check
+
+`rooms` has what only some certificates need. A room is imported when a certificate asks for it: by a method
+(`covers`), by the form of its language (`languages`) or by irrational numbers in its network (`network`).
 """
 
 from typing import TYPE_CHECKING

@@ -178,7 +178,8 @@ def _derive_cover(
 
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
     else:
-        from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
+        from nerode.kernel.rooms.knowledge import read_knowledge
+        from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain
 
         known = read_knowledge(cover, problem.network)
         exact = method in EXACT_COVERS and not known.squashes

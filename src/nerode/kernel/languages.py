@@ -19,16 +19,7 @@ from nerode.kernel.letters import (
     reaching,
     read_letters,
 )
-from nerode.kernel.reader import (
-    anything,
-    choice,
-    entries,
-    file_record,
-    listing,
-    optional,
-    record,
-    whole,
-)
+from nerode.kernel.reader import anything, choice, entries, file_record, listing, optional, record, whole
 from nerode.kernel.work import Unreadable, WorkCount
 
 Json = Any

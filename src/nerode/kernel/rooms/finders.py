@@ -1,4 +1,4 @@
-"""What finders ask the kernel for: completed evidence with all that follows from it, and the certificate.
+"""Services for finders: completed evidence with all that follows from it, and the certificate.
 
 Nothing here is needed to check a certificate. Proving is the same derivation: a finder hands over the
 description of a cover, and the walk completes it.

@@ -14,15 +14,7 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from nerode.kernel.numbers import (
-    MAX_TEXT,
-    RATIONAL,
-    Irrational,
-    Number,
-    NumberReader,
-    plain,
-    ratio,
-)
+from nerode.kernel.numbers import MAX_TEXT, RATIONAL, Irrational, Number, NumberReader, plain, ratio
 from nerode.kernel.reader import MAX_BITS
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 
