@@ -1,6 +1,6 @@
 """Methods of proof: from the evidence of a method to the claims that follow from it.
 
-A cover has the keys `task`, `cells`, `digest` and those that say what a cell knows (`METHODS`). What is
+A cover has the keys `task`, `cells`, `digest` and those that say what a cell knows (`METHOD_ROWS`). What is
 verified: the walk over the cells closes without a failure. How many cells it finds, and the digest of its
 table, complete the evidence; a certificate must state the same (which adds no trust, but shows that maker and
 kernel compute the same).
@@ -8,7 +8,8 @@ kernel compute the same).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,35 +32,49 @@ Json = Any
 
 _UNKNOWNS = ("counters", "affine", "rectified", "scale", "squashed", "tallies", "intervals", "merged")
 
-COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "joint-closure": ((), ()),
-    "counter-invariant": ((), _UNKNOWNS),
-    "stack-invariant": (("slots", "codes"), _UNKNOWNS),
-    "digit-invariant": (("stack",), ("stacks", "power", *_UNKNOWNS)),
-    "interval-closure": (("intervals",), _UNKNOWNS),
-    "boxes": (("noise", "layers"), ()),
-    "state-boxes": (("noise", "letters", "boxes"), ()),
-    "n-gram-contexts": (("words",), ()),
-    "n-gram-suffixes": ((), ()),
-    "saturating-closure": (("caps",), ()),
-    "fading-closure": (("scales", "registers"), ()),
-    "ray-closure": (("rays",), ()),
-    "growing-closure": (("counters", "affine", "power", "registers"), ()),
-}
-"""For each method the keys that its cover has besides those of all covers, and those that it may have."""
 
-OTHER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "nilpotent-window": ("letters",),
-    "contraction-window": ("letters",),
-    "identity-word": ("layer", "first", "second", "identity", "apart"),
-}
-"""For each method whose evidence is no cover its keys."""
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """The evidence of a method, and where it is checked.
 
-METHODS = (*COVER_KEYS, INTEGERS, *OTHER_KEYS)
+    Attributes:
+        room: "core", or the room that is imported for it.
+        needed: the keys of the evidence, besides those that all covers have.
+        optional: the keys that it may have.
+        exact: whether its cells hold the numbers of the network exactly, so that sums can be bounded.
+    """
+
+    room: str
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    exact: bool = False
+
+
+METHOD_ROWS: Mapping[str, MethodRow] = {
+    "joint-closure": MethodRow("core", exact=True),
+    "counter-invariant": MethodRow("infinite", (), _UNKNOWNS, exact=True),
+    "stack-invariant": MethodRow("infinite", ("slots", "codes"), _UNKNOWNS, exact=True),
+    "digit-invariant": MethodRow("infinite", ("stack",), ("stacks", "power", *_UNKNOWNS), exact=True),
+    "interval-closure": MethodRow("infinite", ("intervals",), _UNKNOWNS, exact=True),
+    "boxes": MethodRow("boxes", ("noise", "layers")),
+    "state-boxes": MethodRow("boxes", ("noise", "letters", "boxes")),
+    "n-gram-contexts": MethodRow("distributions", ("words",)),
+    "n-gram-suffixes": MethodRow("distributions"),
+    "saturating-closure": MethodRow("infinite", ("caps",)),
+    "fading-closure": MethodRow("infinite", ("scales", "registers")),
+    "ray-closure": MethodRow("infinite", ("rays",)),
+    "growing-closure": MethodRow("infinite", ("counters", "affine", "power", "registers")),
+    INTEGERS: MethodRow("floats", ("proof",)),
+    "nilpotent-window": MethodRow("windows", ("letters",)),
+    "contraction-window": MethodRow("windows", ("letters",)),
+    "identity-word": MethodRow("windows", ("layer", "first", "second", "identity", "apart")),
+}
+
+METHODS = tuple(METHOD_ROWS)
 """All methods, in the order in which they are checked."""
 
-EXACT_COVERS = tuple(COVER_KEYS)[:5]
-"""The methods whose cells hold the numbers of the network exactly, so that its sums can be bounded."""
+EXACT_COVERS = tuple(method for method, row in METHOD_ROWS.items() if row.exact)
+"""The methods that claims in float formats may rest on."""
 
 _FIRST_LOOK = 100
 """Cells that are searched for a failing word before a cover with unknowns is walked."""
@@ -70,9 +85,6 @@ _PATIENCE = 6_000
 _SPAN_PATIENCE = 2_000
 """The same in interval arithmetic, which is slower."""
 
-_DISTRIBUTIONS = ("n-gram-contexts", "n-gram-suffixes")
-"""The methods that compare distributions. The next cell is known without the network: nothing is walked."""
-
 
 def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[str, Json]:
     """Returns the evidence of a method after checking its keys, with or without what a walk completes.
@@ -80,11 +92,13 @@ def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[st
     Raises:
         Unreadable: if it has others.
     """
-    if method in OTHER_KEYS:
-        return check_keys(evidence, OTHER_KEYS[method], "evidence")
-    needed, optional = COVER_KEYS[method]
-    completed = ("cells",) if method in _DISTRIBUTIONS else ("cells", "digest")
-    return check_keys(evidence, ("task", *needed, *(completed if complete else ())), "evidence", optional)
+    row = METHOD_ROWS[method]
+    keys = row.needed
+    if row.room != "windows":
+        # Where distributions are compared, the next cell is known without the network: nothing is walked.
+        completed = ("cells",) if row.room == "distributions" else ("cells", "digest")
+        keys = ("task", *keys, *(completed if complete else ()))
+    return check_keys(evidence, keys, "evidence", row.optional)
 
 
 def derive(
@@ -107,47 +121,34 @@ def derive(
     Raises:
         Unreadable: if the evidence does not have its form.
     """
+    room = METHOD_ROWS[method].room
     try:
-        if method in OTHER_KEYS:
-            return _derive_window(problem, method, evidence, stated, eps)
+        if room == "windows":
+            from nerode.kernel.rooms.windows import window_claims
+
+            sizes = [eps] if stated is None else [claim.eps for claim in stated]
+            given = [size for size in sizes if size is not None]
+            return Derivation(claims=window_claims(problem, method, evidence, given))
         task = choice(*LANGUAGE_TASKS)(evidence["task"], "task")
-        if method in _DISTRIBUTIONS:
-            found: Derivation = _compare(problem, method, evidence, task).derive(task, stated, eps)
-            return found
+        if room == "distributions":
+            return _compare(problem, method, evidence, task)(task, stated, eps)
         return _derive_cover(problem, method, evidence, task, stated)
     except Undecided as doubt:
-        word = find_failing_word(problem, task) if stated is None and method in COVER_KEYS else None
+        word = find_failing_word(problem, task) if stated is None and room != "windows" else None
         return Derivation(failure=word or Failure(what=str(doubt), entry=f"evidence.{method}"))
 
 
-def _derive_window(
-    problem: CheckProblem,
-    method: str,
-    evidence: Mapping[str, Json],
-    stated: Sequence[Claim] | None,
-    eps: Fraction | None,
-) -> Derivation:
-    """The claims that follow from evidence that is no cover."""
-    from nerode.kernel.rooms.windows import contraction_claims, fragile_claims, nilpotent_claims
-
-    sizes = [eps] if stated is None else [claim.eps for claim in stated]
-    derive_claims = {
-        "nilpotent-window": nilpotent_claims,
-        "contraction-window": contraction_claims,
-        "identity-word": fragile_claims,
-    }[method]
-    return Derivation(claims=derive_claims(problem, evidence, [size for size in sizes if size is not None]))
-
-
-def _compare(problem: CheckProblem, method: str, evidence: Mapping[str, Json], task: str) -> Any:
-    """The network compared with a model of distributions."""
+def _compare(
+    problem: CheckProblem, method: str, evidence: Mapping[str, Json], task: str
+) -> Callable[[str, Sequence[Claim] | None, Fraction | None], Derivation]:
+    """The network compared with a model of distributions: what follows for a task, claims and a size."""
     if method == "n-gram-contexts":
         from nerode.kernel.rooms.ngrams import compare_windows
 
-        return compare_windows(problem, evidence, task)
+        return compare_windows(problem, evidence, task).derive
     from nerode.kernel.rooms.suffixes import compare_contexts
 
-    return compare_contexts(problem, evidence, task)
+    return compare_contexts(problem, evidence, task).derive
 
 
 def _derive_cover(
@@ -166,14 +167,15 @@ def _derive_cover(
     limit = cover["cells"] + _PATIENCE if "cells" in cover else None
     tasks = [task]
     meter = None
+    row = METHOD_ROWS[method]
     domain: Domain
-    if method == "joint-closure":
+    if row.room == "core":
         if floats:
             from nerode.kernel.rooms.meter import ExactnessMeter
 
             meter = ExactnessMeter(problem.network)
         domain = PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network, meter)))
-    elif method in ("boxes", "state-boxes"):
+    elif row.room == "boxes":
         from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain
 
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
@@ -182,7 +184,7 @@ def _derive_cover(
         from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain
 
         known = read_knowledge(cover, problem.network)
-        exact = method in EXACT_COVERS and not known.squashes
+        exact = row.exact and not known.squashes
         failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if exact else None
         if failure is not None:
             return Derivation(failure=failure)
@@ -197,7 +199,7 @@ def _derive_cover(
         if not result.closed:
             return Derivation(failure=_failure(problem, method, task, result))
         claims += meter.claims(each) if meter is not None else []
-    if method in ("boxes", "state-boxes"):
+    if row.room == "boxes":
         from nerode.kernel.rooms.boxes import claims_under_noise
 
         claims += claims_under_noise(problem, method, cover, task, stated, result.cells)

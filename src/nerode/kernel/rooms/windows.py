@@ -40,10 +40,24 @@ MAX_COLUMNS = 512
 _CONTRACTION = "the contraction bound"
 
 
-def nilpotent_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
+def window_claims(
+    problem: CheckProblem, method: str, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claim that only the last letters matter.
+    """Returns the claims that follow from the evidence of a method.
+
+    Raises:
+        Undecided: if it shows nothing.
+    """
+    match method:
+        case "nilpotent-window":
+            return [_nilpotent_claim(problem, evidence)]
+        case "contraction-window":
+            return _contraction_claims(problem, evidence, sizes)
+    return _fragile_claims(problem, evidence, sizes)
+
+
+def _nilpotent_claim(problem: CheckProblem, evidence: Mapping[str, Any]) -> Claim:
+    """The claim that only the last letters matter.
 
     What is verified: the state of every layer depends on few letters alone (`nilpotent_window`).
     """
@@ -51,13 +65,13 @@ def nilpotent_claims(
     found = nilpotent_window(problem.network)
     if letters < found:
         raise Undecided(f"{found} letters matter, not {letters}")
-    return [window_claim(method="nilpotent-window", letters=letters)]
+    return window_claim(method="nilpotent-window", letters=letters)
 
 
-def contraction_claims(
+def _contraction_claims(
     problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claims that earlier letters change what the decoder reads by less than eps.
+    """The claims that earlier letters change what the decoder reads by less than eps.
 
     What is verified: there is one layer h = A h + w(letter) with |A| < 1 (largest row sum). Two runs that
     share their last n letters differ by at most |A|ⁿ · 2R, where R bounds the states, times the slope of the
@@ -229,10 +243,10 @@ def _absolute(values: Iterable[Number]) -> Fraction:
     return sum((abs(rational(v, _CONTRACTION)) for v in values), Fraction(0))
 
 
-def fragile_claims(
+def _fragile_claims(
     problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claims that a linear layer never corrects an error.
+    """The claims that a linear layer never corrects an error.
 
     What is verified: after two words the layers below are in the same states and the layer, which is linear,
     in two different ones; the identity word leads from each back to itself; and after both words and a
