@@ -43,7 +43,7 @@ def bound(network: Json, language: Json) -> Fraction:
     problem = CheckProblem(
         network=read_network(network, work), language=read_language(language, work), work=work
     )
-    return ContextCells(problem).worst().bound
+    return ContextCells(problem).worst()[0]
 
 
 def farthest(network: Json, text: str) -> float:

@@ -127,6 +127,10 @@ class ValueRange:
         high_fits = self.high is None or (other.high is not None and other.high <= self.high)
         return low_fits and high_fits
 
+    def end(self, direction: Rational) -> Rational | None:
+        """The end of the range on the side of a number's sign."""
+        return self.high if direction > 0 else self.low
+
     def moved(self, by: int) -> ValueRange:
         """The range of the values plus a whole number."""
         low = None if self.low is None else self.low + by
@@ -200,28 +204,26 @@ class FormRegion(Region):
 
     def least(self, value: Value) -> Rational | None:
         """Returns the least value; None for none."""
-        if type(value) is int:
-            return value
-        if not isinstance(value, AffineForm):
-            return known_rational(value)
-        if len(self.chain) == 1 and not self.scaled:
-            return self._end(value, -1)
-        return min(self._sums(value, -1), default=None)
+        return self._bound(value, -1)
 
     def greatest(self, value: Value) -> Rational | None:
         """Returns the greatest value; None for none."""
+        return self._bound(value, 1)
+
+    def _bound(self, value: Value, side: int) -> Rational | None:
+        """The extreme value on one side; None for none."""
         if not isinstance(value, AffineForm):
             return known_rational(value)
         if len(self.chain) == 1 and not self.scaled:
-            return self._end(value, 1)
-        return max(self._sums(value, 1), default=None)
+            return self._end(value, side)
+        return max(self._sums(value, side), key=lambda total: side * total, default=None)
 
     def _end(self, value: AffineForm, side: int) -> Rational | None:
         """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
         total = value.constant
         for name, given in value.terms.items():
             known, amount = self.ranges[name], given if type(given) is int else known_rational(given)
-            end = known.high if (amount > 0) == (side > 0) else known.low
+            end = known.end(amount * side)
             if end is None:
                 return None
             total += amount * end
@@ -245,7 +247,7 @@ class FormRegion(Region):
                 products.setdefault(_scale_of(name), {})[name] = amount
         for scaled in products.values():
             shown = self.direction(AffineForm(0, scaled))
-            end = self.greatest(shown) if side > 0 else self.least(shown)
+            end = self._bound(shown, side)
             if end is None or (self.exponent and end * side > 0):
                 return []
             coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
@@ -259,8 +261,7 @@ class FormRegion(Region):
                 wide = amount * sign * side > 0
                 coefficients[k - 1 if wide else k] += amount * sign * (most if wide else least)
             else:
-                known = self.ranges[name]
-                end = known.high if (amount > 0) == (side > 0) else known.low
+                end = self.ranges[name].end(amount * side)
                 if end is None:
                     return []
                 coefficients[one] += amount * end
@@ -459,8 +460,7 @@ class CounterMeter(ExactnessMeter):
         """The greatest value of a form; counters without a bound on that side count by the letter."""
         bound: Value = value.constant
         for name, amount in value.terms.items():
-            known = region.ranges[name]
-            end = known.high if amount > 0 else known.low
+            end = region.ranges[name].end(amount)
             if end is not None:
                 bound = bound + amount * end
             elif name in self._counters:

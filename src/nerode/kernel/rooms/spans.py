@@ -99,11 +99,6 @@ def exp(a: Span) -> Span:
     return _exp_at(a[0])[0], _exp_at(a[1])[1]
 
 
-def tanh(a: Span) -> Span:
-    """Returns a span around the hyperbolic tangents."""
-    return _tanh_at(a[0])[0], _tanh_at(a[1])[1]
-
-
 def tanhs(values: Iterable[Span]) -> list[Span]:
     """Returns spans around the hyperbolic tangents of each."""
     return [(_tanh_at(low)[0], _tanh_at(high)[1]) for low, high in values]

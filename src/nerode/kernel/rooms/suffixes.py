@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -37,15 +36,6 @@ Log = int | Fraction
 """A decimal logarithm in the unit of the model."""
 
 _MOST_SHOWN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class WorstContext:
-    """The cell with the largest bound of the L1 distance, and the number of cells."""
-
-    bound: Fraction
-    context: Context
-    cells: int
 
 
 def backoff_claim(*, normalised: bool, eps: Fraction | None) -> Claim:
@@ -79,12 +69,12 @@ def compare_contexts(problem: CheckProblem, cover: Mapping[str, Any], task: str)
     if task != PREDICT:
         raise Undecided(f"a back-off model is compared for {PREDICT!r}, not for {task!r}")
     cells = ContextCells(problem)
-    worst = cells.worst()
+    bound, context = cells.worst()
     return ModelComparison(
-        cells=worst.cells,
-        distances={PREDICT: worst.bound},
+        cells=len(cells.cells),
+        distances={PREDICT: bound},
         claim=lambda _, eps: backoff_claim(normalised=cells.model.normalised, eps=eps),
-        wrong=lambda _, eps: cells.wrong(worst, eps or Fraction(0)),
+        wrong=lambda _, eps: cells.wrong(bound, context, eps or Fraction(0)),
     )
 
 
@@ -120,13 +110,13 @@ class ContextCells:
         self.cells = sorted(wanted, key=lambda c: (len(c), c))
         problem.work.count_cells(len(self.cells))
 
-    def worst(self) -> WorstContext:
-        """Returns the cell with the largest bound."""
+    def worst(self) -> tuple[Fraction, Context]:
+        """Returns the largest bound of the L1 distance, and the first cell that has it."""
         model = self.model
         weights: dict[Context, Log] = {}
         ranges: dict[Context, tuple[Log, Log]] = {}
         sums: dict[Context, Span] = {}
-        worst = WorstContext(Fraction(-1), (), len(self.cells))
+        worst: tuple[Fraction, Context] = (Fraction(-1), ())
         for c in self.cells:
             own, shorter = model.own(c), c[1:]
             touched = range(model.end + 1) if not c else {*own, *self._added.get(c, ())}
@@ -146,8 +136,8 @@ class ContextCells:
             bound = _ten_to(high - low, model.unit)[1] - ONE if high > low else 0
             if not model.normalised:
                 bound += max(abs(total[0] - ONE), abs(total[1] - ONE))
-            if Fraction(bound, ONE) > worst.bound:
-                worst = WorstContext(Fraction(bound, ONE), c, len(self.cells))
+            if Fraction(bound, ONE) > worst[0]:
+                worst = (Fraction(bound, ONE), c)
         return worst
 
     def _score(self, context: Context, word: int) -> Log:
@@ -155,9 +145,9 @@ class ContextCells:
         parts = (self._added.get(context[i:]) for i in range(len(context) + 1))
         return sum(part.get(word, 0) for part in parts if part)
 
-    def wrong(self, worst: WorstContext, eps: Fraction) -> Failure:
+    def wrong(self, bound: Fraction, context: Context, eps: Fraction) -> Failure:
         """Returns the failure of a network whose bound is not below eps, with a prefix if one is wrong."""
-        model, context = self.model, worst.context
+        model = self.model
         scores = [self._score(context, w) for w in range(model.end + 1)]
         top = max(scores)
         powers = [_ten_to(score - top, model.unit) for score in scores]
@@ -172,7 +162,7 @@ class ContextCells:
         if prefix is None or distance < eps:
             return Failure(
                 what=f"after {shown} the distance to the model is only known to be at most "
-                f"{shown_decimal(worst.bound)}, which is not below {shown_decimal(eps)}",
+                f"{shown_decimal(bound)}, which is not below {shown_decimal(eps)}",
                 entry="evidence.n-gram-suffixes",
             )
         return Failure(
