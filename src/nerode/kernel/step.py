@@ -86,12 +86,14 @@ class ColumnRows:
     def relus(self, table: Mapping[str, Value], functions: Sequence[str] = ()) -> dict[int, Value]:
         """Returns the ReLUs of the rows, or the functions of them, where they are not zero."""
         region, meter = self._arithmetic.region, self._arithmetic.meter
-        kinds = {"relu": region.relu, "sign": region.sign, "power": region.power}
+        images = [region.relu] * len(self.bias)
+        if functions:
+            kinds = {"relu": region.relu, "sign": region.sign, "power": region.power}
+            images = [kinds[f] for f in functions]
         if "power" in functions:
             if meter is not None:
                 meter.give_up()
-            return {i: kinds[functions[i]](v) for i, v in enumerate(self.all_values(table))}
-        images = [kinds[f] for f in functions] or [region.relu] * len(self.bias)
+            return {i: images[i](v) for i, v in enumerate(self.all_values(table))}
         if self._resting_relus is None:
             self._resting_relus = {i: images[i](b) for i, b in self._resting.items()}
         found = dict(self._resting_relus)

@@ -115,10 +115,11 @@ class ExactnessMeter:
         """
         if self._broken:
             return
-        if region.has_unknowns and not self._is_new(
-            tuple([(region.key(c), region.key(v)) for c, v in terms])
-        ):
-            return
+        if region.has_unknowns:
+            key = region.key
+            seen = [(c if type(c) is int else key(c), v if type(v) is int else key(v)) for c, v in terms]
+            if not self._is_new(tuple(seen)):
+                return
         up = 0
         down = 0
         grid = 0
