@@ -22,7 +22,7 @@ CORE = {
     *("nerode.kernel.numbers", "nerode.kernel.reader", "nerode.kernel.step", "nerode.kernel.walk"),
     "nerode.kernel.work",
 }
-CORE_LINES = 3_490
+CORE_LINES = 3_475
 """Lines of the core, docstrings and blank lines included; may be lowered, not raised."""
 
 
