@@ -27,11 +27,9 @@ from nerode.kernel import (
     Unreadable,
     certificate_from_json,
     certificate_to_json,
-    expected_readings,
-    fragile_claim,
     language_claim,
-    window_claim,
 )
+from nerode.kernel.rooms.windows import expected_readings, fragile_claim, window_claim
 
 HASH = "0123456789abcdef" * 4
 

@@ -8,9 +8,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.kernel.forms import AffineForm, Cut, FormRegion, Value, ValueRange, grid_of
-from nerode.kernel.numbers import Field
-from nerode.kernel.unknowns import AffineCoordinate, CellStep
+from nerode.kernel.numbers import grid_of
+from nerode.kernel.rooms.coordinates import AffineCoordinate, CellStep
+from nerode.kernel.rooms.forms import AffineForm, Cut, FormRegion, Value, ValueRange
+from nerode.kernel.rooms.roots import Field
 from nerode.kernel.work import Undecided, WorkCount
 
 small = st.integers(-4, 4)
@@ -149,11 +150,11 @@ def test_a_power_of_a_counter_and_registers_below_it(data: st.DataObject) -> Non
     assert low is None or low <= at(form, point)
     assert high is None or at(form, point) <= high
     more = data.draw(st.integers(-3, 3))
-    assert at(region.image("power", AffineForm(more, {"t": 1})), point) == 4**more * power
+    assert at(region.power(AffineForm(more, {"t": 1})), point) == 4**more * power
     for wrong in (AffineForm(0, {"t": 2}), AffineForm(0, {"p": 1}), AffineForm(Fraction(1, 2), {"t": 1})):
         with pytest.raises(Undecided):
-            region.image("power", wrong)
-    found = region.image("sign", form)
+            region.power(wrong)
+    found = region.sign(form)
     value = at(form, point)
     assert isinstance(found, AffineForm) or found == (value > 0) - (value < 0)
 
@@ -175,8 +176,8 @@ def test_a_power_that_numbers_are_multiplied_by(data: st.DataObject) -> None:
     value = at(form, point)
     assert low is None or low <= value
     assert high is None or value <= high
-    assert at(region.image("power", AffineForm(2, {"n": 1})), point) == 16 * power
-    found = region.image("sign", form)
+    assert at(region.power(AffineForm(2, {"n": 1})), point) == 16 * power
+    found = region.sign(form)
     if isinstance(found, AffineForm):
         assert region.bounds(found) == (-1, 1)
     else:

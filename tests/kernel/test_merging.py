@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.kernel import unknowns
 from nerode.kernel.network import read_network
+from nerode.kernel.rooms import unknowns
+from nerode.kernel.rooms.knowledge import read_knowledge
+from nerode.kernel.rooms.unknowns import merge_layers
 from nerode.kernel.step import ExactArithmetic, States, Stepper
-from nerode.kernel.unknowns import merge_layers, read_knowledge
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget, WorkCount
 from nerode.languages import Dfa, Legal
 from nerode.languages.bestiary import find_language

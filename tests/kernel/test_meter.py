@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from nerode import kernel
-from nerode.kernel import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES, unknowns
-from nerode.kernel.forms import AffineForm, FormRegion, ValueRange
-from nerode.kernel.meter import ExactnessMeter, _bounded_powers, fits
+from nerode.kernel import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
 from nerode.kernel.network import read_network
+from nerode.kernel.rooms import unknowns
+from nerode.kernel.rooms.forms import AffineForm, CounterMeter, FormRegion, ValueRange
+from nerode.kernel.rooms.meter import ExactnessMeter, _bounded_powers, fits
 from nerode.kernel.work import WorkCount
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
@@ -34,7 +35,7 @@ Json = Any
 def meter(counters: dict[str, tuple[int, tuple[int, ...]]] | None = None) -> ExactnessMeter:
     """A meter of a network with two letters, whose own numbers are 0, 1 and -1."""
     network = plain(network_to_json(networks.parity_network(find_language("parity"))))
-    return ExactnessMeter(read_network(network, WorkCount()), counters)
+    return CounterMeter(read_network(network, WorkCount()), counters or {})
 
 
 def float_claims(network: Network | Json, language: Language | Json) -> dict[str, kernel.Claim]:

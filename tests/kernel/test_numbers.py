@@ -12,19 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.kernel.numbers import (
-    Field,
-    Number,
-    Ratio,
-    RootSum,
-    cyclotomic_polynomial,
-    imaginary_part,
-    plain,
-    read_rational,
-    real_bounds,
-    real_part,
-    sign,
-)
+from nerode.kernel.numbers import Number, Ratio, imaginary_part, plain, read_rational, real_part, sign
+from nerode.kernel.rooms.roots import Field, RootSum, cyclotomic_polynomial
 from nerode.kernel.work import Undecided, Unreadable, WorkBudget, WorkCount
 
 DIGITS = 400
@@ -89,7 +78,7 @@ def test_signs_are_those_of_decimals(value: Number) -> None:
 @given(real_numbers(), st.sampled_from([64, 128, 300]))
 def test_bounds_hold_the_number(value: Number, bits: int) -> None:
     if isinstance(value, RootSum):
-        low, high = real_bounds(value, bits)
+        low, high = value.real_bounds(bits)
         exact = Fraction(real_value(value))
         assert low <= exact <= high
 

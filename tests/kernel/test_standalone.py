@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nerode
 from nerode import kernel
 from tests.kernel.cases import compiled, sealed
 
 SOURCE = Path(nerode.__file__).parents[1]
+PAGE = SOURCE.parent / "docs" / "certificates.md"
+
+CORE = {
+    *("nerode.kernel", "nerode.kernel.__main__", "nerode.kernel.check", "nerode.kernel.claims"),
+    *("nerode.kernel.covers", "nerode.kernel.languages", "nerode.kernel.letters", "nerode.kernel.network"),
+    *("nerode.kernel.numbers", "nerode.kernel.reader", "nerode.kernel.step", "nerode.kernel.walk"),
+    "nerode.kernel.work",
+}
+CORE_LINES = 3_475
+"""Lines of the core, docstrings and blank lines included; may be lowered, not raised."""
 
 
-def write_folder(folder: Path) -> None:
+def write_folder(folder: Path, certificate: Any = None) -> None:
     network, language = compiled("(aa)*", "diagonal-signed")
-    certificate = sealed(network, language, "joint-closure", {"task": "predict"})
+    certificate = certificate or sealed(network, language, "joint-closure", {"task": "predict"})
     for name, data in (
         (kernel.NETWORK_FILE, network),
         (kernel.LANGUAGE_FILE, language),
@@ -82,3 +94,78 @@ def test_only_the_standard_library_is_loaded() -> None:
     done = run("-c", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def loaded(folder: Path) -> set[str]:
+    """The modules of nerode that an isolated Python has loaded after it accepted a folder."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n"
+        "from nerode.kernel.__main__ import main\n"
+        "assert main(sys.argv[1:]) == 0\n"
+        "print(*sorted(n for n in sys.modules if n.startswith('nerode.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def exact_claims(certificate: Any) -> Any:
+    """The certificate without its claims in float formats."""
+    claims = [claim for claim in certificate["claims"] if claim["method"] == "joint-closure"]
+    evidence = {"joint-closure": certificate["evidence"]["joint-closure"]}
+    return {**certificate, "claims": claims, "evidence": evidence}
+
+
+def test_a_joint_closure_is_checked_by_the_core_alone(tmp_path: Path) -> None:
+    network, language = compiled("(aa)*", "diagonal-signed")
+    certificate = sealed(network, language, "joint-closure", {"task": "predict"})
+    write_folder(tmp_path, exact_claims(certificate))
+    assert loaded(tmp_path) == CORE
+    write_folder(tmp_path, certificate)
+    assert loaded(tmp_path) - CORE == {"nerode.kernel.rooms", "nerode.kernel.rooms.meter"}
+
+
+def lines_of(modules: set[str]) -> int:
+    paths = [SOURCE / Path(*name.split(".")) for name in modules]
+    files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
+def test_the_core_does_not_grow() -> None:
+    assert lines_of(CORE) <= CORE_LINES
+    assert {f"nerode.kernel.{p.stem}" for p in (SOURCE / "nerode" / "kernel").glob("*.py")} == {
+        *CORE - {"nerode.kernel"},
+        "nerode.kernel.__init__",
+    }
+
+
+def stated_rooms() -> dict[str, tuple[set[str], int]]:
+    """For each room of the page of certificates its modules and how long it says that they are."""
+    rows = re.findall(
+        r"^\| (\w+) \| ((?:`rooms/\w+\.py`(?:, )?)+) \|.*\| ([\d,]+) \|$", PAGE.read_text(), re.M
+    )
+    return {
+        room: (
+            {f"nerode.kernel.rooms.{n}" for n in re.findall(r"rooms/(\w+)", files)},
+            int(n.replace(",", "")),
+        )
+        for room, files, n in rows
+    }
+
+
+def test_the_page_of_certificates_says_how_long_core_and_rooms_are() -> None:
+    stated = re.search(r"The core has about ([\d,]+) lines", PAGE.read_text())
+    assert stated is not None
+    assert abs(lines_of(CORE) - int(stated.group(1).replace(",", ""))) <= 50
+    rooms = stated_rooms()
+    files = {f"nerode.kernel.rooms.{p.stem}" for p in (SOURCE / "nerode" / "kernel" / "rooms").glob("*.py")}
+    assert set().union(*(modules for modules, _ in rooms.values())) == files - {
+        "nerode.kernel.rooms.__init__"
+    }
+    for room, (modules, lines) in rooms.items():
+        assert abs(lines_of(modules) - lines) <= 50, room

@@ -18,8 +18,8 @@ from nerode.compiler import compile_language
 from nerode.core import InputError
 from nerode.kernel.languages import read_language
 from nerode.kernel.network import read_network
-from nerode.kernel.spans import ONE
-from nerode.kernel.suffixes import ContextCells, _ten_to
+from nerode.kernel.rooms.spans import ONE
+from nerode.kernel.rooms.suffixes import ContextCells, _ten_to
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 from nerode.languages import describe_language
@@ -43,7 +43,7 @@ def bound(network: Json, language: Json) -> Fraction:
     problem = CheckProblem(
         network=read_network(network, work), language=read_language(language, work), work=work
     )
-    return ContextCells(problem).worst().bound
+    return ContextCells(problem).worst()[0]
 
 
 def farthest(network: Json, text: str) -> float:

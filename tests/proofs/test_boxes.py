@@ -17,9 +17,9 @@ from nerode.kernel import (
     Refutation,
     certificate_to_json,
     language_claim,
-    noise_claim,
     prove,
 )
+from nerode.kernel.rooms.boxes import noise_claim
 from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
 from nerode.network import network_hash, network_to_json

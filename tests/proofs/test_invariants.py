@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove, unknowns
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove
+from nerode.kernel.rooms import unknowns
 from nerode.languages import (
     Alphabet,
     CounterLanguage,
@@ -272,7 +273,7 @@ def test_a_register_that_drifts_leaves_its_intervals() -> None:
 
 
 def test_intervals_must_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(covers, "MAX_CELLS", 200)
+    monkeypatch.setattr(unknowns, "MAX_CELLS", 200)
     language = find_language("set-reset")
     network = networks.set_reset_network(language, overwrite=Fraction(1, 4))
     evidence = evidence_of(network, language)

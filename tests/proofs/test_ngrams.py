@@ -18,9 +18,8 @@ from nerode.kernel import (
     Refutation,
     certificate_to_json,
     content_hash,
-    ngram_claim,
 )
-from nerode.kernel.covers import rounded_up
+from nerode.kernel.rooms.ngrams import ngram_claim, rounded_up
 from nerode.languages import Alphabet, describe_language
 from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
 from nerode.network import Network, network_from_json, network_to_json

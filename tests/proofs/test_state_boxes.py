@@ -19,9 +19,8 @@ from nerode.kernel import (
     Certificate,
     certificate_to_json,
     content_hash,
-    noise_claim,
-    rounded_claim,
 )
+from nerode.kernel.rooms.boxes import noise_claim, rounded_claim
 from nerode.languages import describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import PointDecoder, network_hash, network_to_json

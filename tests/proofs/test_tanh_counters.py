@@ -13,7 +13,7 @@ import pytest
 from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.kernel import PREDICT, Certificate, certificate_to_json
-from nerode.kernel.unknowns import squash_errors
+from nerode.kernel.rooms.knowledge import squash_errors
 from nerode.languages import CounterLanguage, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, Squashed, network_to_json

@@ -6,25 +6,24 @@ networks and languages, its own exact numbers, its own intervals and its own ste
     check, check_folder      re-check a certificate
     prove, seal              for finders: walk a cover, and the claims that follow
 
-In the order in which to read it:
+What every check needs is the core, the modules of this folder. In the order in which to read them:
 
     work        the budget, and the three ways in which a check ends early
     reader      JSON values that nobody vouches for: the form of a record is declared once
-    numbers     exact numbers, and signs that are proved
-    languages   automata, counter machines, brackets, n-gram models
+    numbers     exact numbers, and questions about values on a region
+    letters     words, and a language as a machine      languages   automata and brackets
     network     eight recurrences of the file as three moves
-    forms       affine forms over unknowns          spans     intervals, rounded outward
-    meter       where float arithmetic makes no error
-    step        one step of a network, over exact numbers and forms, or over spans
+    step        one step of a network, over the values of an arithmetic
+    claims      claims and certificates
     walk        all cells of a cover, and PointDomain: cells that are single states
-    unknowns    cells whose coordinates are each known in their own way
-    boxes       cells with an interval for every coordinate, under noise and roundings
-    windows     evidence that is no cover
-    words       the units of a layer that forgets as functions of the last words
-    ngrams, suffixes                                cells that know the last words, for distributions
     covers      from the evidence of a method to the claims that follow
-    claims      claims and certificates             check     the whole check
+    check       the whole check
+
+`rooms` has what only some certificates need. A room is imported when a certificate asks for it: by a method
+(`covers`), by the form of its language (`languages`) or by irrational numbers in its network (`network`).
 """
+
+from typing import TYPE_CHECKING
 
 from nerode.kernel.check import (
     CERTIFICATE_FILE,
@@ -32,11 +31,8 @@ from nerode.kernel.check import (
     MAX_BYTES,
     NETWORK_FILE,
     CheckResult,
-    ProvedEvidence,
     check,
     check_folder,
-    prove,
-    seal,
 )
 from nerode.kernel.claims import (
     ANY_ORDER,
@@ -66,18 +62,25 @@ from nerode.kernel.claims import (
     certificate_to_json,
     claim_from_json,
     claim_to_json,
-    expected_readings,
     first_not_implied,
-    fragile_claim,
     language_claim,
-    ngram_claim,
-    noise_claim,
-    rounded_claim,
-    window_claim,
 )
 from nerode.kernel.covers import METHODS
 from nerode.kernel.reader import canonical_text, content_hash
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget
+
+if TYPE_CHECKING:
+    from nerode.kernel.rooms.finders import ProvedEvidence, prove, seal
+else:
+
+    def __getattr__(name: str) -> object:
+        """Returns what finders need; a check does without."""
+        if name not in ("ProvedEvidence", "prove", "seal"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from nerode.kernel.rooms import finders
+
+        return getattr(finders, name)
+
 
 __all__ = [
     "ANY_ORDER",
@@ -122,14 +125,8 @@ __all__ = [
     "claim_from_json",
     "claim_to_json",
     "content_hash",
-    "expected_readings",
     "first_not_implied",
-    "fragile_claim",
     "language_claim",
-    "ngram_claim",
-    "noise_claim",
     "prove",
-    "rounded_claim",
     "seal",
-    "window_claim",
 ]

@@ -8,7 +8,7 @@ derived one implies it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,9 @@ from nerode.kernel.reader import anything, file_record, listing, optional, quote
 from nerode.kernel.work import Unreadable
 
 Json = Any
+
+INTEGERS = "integer-exactness"
+"""The method of claims in a float format, which rest on the cover of another method."""
 
 FORMAT = "nerode-certificate"
 VERSION = 2
@@ -45,7 +48,7 @@ TASKS = (*LANGUAGE_TASKS, WINDOW, FRAGILE, TRACK)
 naming the product of all letters in a group.
 """
 
-_DONE = {
+DONE = {
     PREDICT: (
         "After every prefix of every word over the alphabet the network names exactly the symbols that may "
         "follow and whether the word may end"
@@ -74,18 +77,6 @@ _ARITHMETIC = {
         "In the stated dtype, one letter after the other by the module's own step, with all its roundings, "
         "on the arithmetic and in the batch sizes that the evidence names, with states in contiguous memory"
     ),
-}
-
-_NOISY = "computed in exact arithmetic"
-_ROUNDED = (
-    "computed in float32 one letter after the other, where every operation rounds to nearest, sums are taken "
-    "in any order with or without fused operations, tanh is off by at most 2**-20 and answers are taken from "
-    "the computed outputs (above 0, or the largest)"
-)
-
-_PREFIXES = {
-    VALID_PREFIXES: "After every prefix of at least {words} words of a sentence of the model",
-    PREDICT: "After every prefix of at least {words} words, whether a sentence has it or not,",
 }
 
 
@@ -190,115 +181,10 @@ def language_claim(
         scope=scopes[order] if length == "all" else UP_TO_LENGTH,
         method=method,
         task=task,
-        covers=f"{_ARITHMETIC[order]}: {_DONE[task][0].lower()}{_DONE[task][1:]}.",
+        covers=f"{_ARITHMETIC[order]}: {DONE[task][0].lower()}{DONE[task][1:]}.",
         dtype=dtype,
         length=length,
     )
-
-
-def noise_claim(*, task: str, method: str, eps: Fraction) -> Claim:
-    """Returns the claim that a network does a language whatever a bounded noise does."""
-    return Claim(
-        scope=UNDER_NOISE,
-        method=method,
-        task=task,
-        covers=(
-            f"{_DONE[task]}, {_NOISY}, even if after every letter every coordinate of "
-            "the state is moved by any amount of at most eps."
-        ),
-        eps=eps,
-    )
-
-
-def rounded_claim(*, task: str, method: str, eps: Fraction) -> Claim:
-    """Returns the claim that a network does a language in float32, even under noise of eps on top."""
-    claim = noise_claim(task=task, method=method, eps=eps)
-    return replace(claim, dtype="float32", covers=claim.covers.replace(_NOISY, _ROUNDED))
-
-
-def ngram_claim(*, task: str, words: int, eps: Fraction | None) -> Claim:
-    """Returns the claim that a network gives the distributions of an n-gram model.
-
-    Args:
-        task: VALID_PREFIXES, or PREDICT for all prefixes.
-        words: the least number of words of a prefix.
-        eps: the L1 distance stays below it; None for no distance at all.
-    """
-    beyond = "" if task == PREDICT else " and of prefixes that no sentence has"
-    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
-    return Claim(
-        scope=EXACT,
-        method="n-gram-contexts",
-        task=task,
-        covers=(
-            f"{_PREFIXES[task].format(words=words)} the network's distribution over the next word and the "
-            f"end is {how}, computed in exact arithmetic; of shorter prefixes{beyond} nothing is said."
-        ),
-        eps=eps,
-    )
-
-
-def backoff_claim(*, normalised: bool, eps: Fraction | None) -> Claim:
-    """Returns the claim that a network gives the distributions of a back-off model from the first word on.
-
-    Args:
-        normalised: whether the model's probabilities are divided by their sum.
-        eps: the L1 distance stays below it; None for no distance at all.
-    """
-    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
-    share = ", divided by the sum over all words and the end" if normalised else ""
-    return Claim(
-        scope=EXACT,
-        method="n-gram-suffixes",
-        task=PREDICT,
-        covers=(
-            "After every prefix, the empty one included, the network's distribution over the next word and "
-            f"the end is {how}, computed in exact arithmetic; the model gives a word 10 to the power of its "
-            f"logarithm after the start mark and the prefix, back-off weights added{share}."
-        ),
-        eps=eps,
-    )
-
-
-def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
-    """Returns the claim that only the last letters matter: for the answer, or up to eps."""
-    what = (
-        "the answer after a prefix does not depend on earlier ones"
-        if eps is None
-        else "earlier ones change every number that the decoder reads by less than eps"
-    )
-    return Claim(
-        scope=EXACT,
-        method=method,
-        task=WINDOW,
-        covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
-        eps=eps,
-    )
-
-
-def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
-    """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
-    if eps is None:
-        covers = (
-            "A word acts as the identity on two reachable states of a linear layer that the language tells "
-            "apart, so the layer repeats every error along their difference: no noise above 0 is corrected"
-        )
-    else:
-        covers = (
-            "Noise of +eps or -eps with equal chances along the difference of the two states (in the largest "
-            "coordinate), added each time the identity word was read, first reaches the middle between them "
-            f"after {readings} readings in expectation"
-        )
-    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
-
-
-def expected_readings(gap: Fraction, eps: Fraction) -> int:
-    """Returns how many steps of ±eps it takes in expectation to be gap/2 away from the start.
-
-    A walk of steps ±1 leaves the interval from -a to a after a² steps in expectation.
-    """
-    steps = -(-gap // (2 * eps))
-    return int(steps) ** 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,6 +246,21 @@ class Failure:
     what: str
     entry: str = ""
     refutation: Refutation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation:
+    """The consequences of the evidence of a method.
+
+    Attributes:
+        found: `cells` and `digest` of a cover.
+        claims: all claims that follow, those in float formats included.
+        failure: why nothing follows, with a failing word if one is found.
+    """
+
+    found: Mapping[str, Json] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    failure: Failure | None = None
 
 
 def first_not_implied(claims: Sequence[Claim], shown: Sequence[Claim]) -> Failure | None:

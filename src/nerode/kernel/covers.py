@@ -1,6 +1,6 @@
 """Methods of proof: from the evidence of a method to the claims that follow from it.
 
-A cover has the keys `task`, `cells`, `digest` and those that say what a cell knows (`METHODS`). What is
+A cover has the keys `task`, `cells`, `digest` and those that say what a cell knows (`METHOD_ROWS`). What is
 verified: the walk over the cells closes without a failure. How many cells it finds, and the digest of its
 table, complete the evidence; a certificate must state the same (which adds no trust, but shows that maker and
 kernel compute the same).
@@ -9,64 +9,72 @@ kernel compute the same).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.boxes import BoxDomain, NodeDomain, read_noise
 from nerode.kernel.claims import (
+    INTEGERS,
     LANGUAGE_TASKS,
     PREDICT,
     VALID_PREFIXES,
     Claim,
+    Derivation,
     Failure,
     language_claim,
-    noise_claim,
-    rounded_claim,
 )
-from nerode.kernel.meter import METHOD as INTEGERS, ExactnessMeter
-from nerode.kernel.ngrams import ModelComparison, compare_windows
 from nerode.kernel.reader import check_keys, choice
 from nerode.kernel.step import ExactArithmetic, Stepper
-from nerode.kernel.suffixes import compare_contexts
-from nerode.kernel.unknowns import MAX_CELLS, UnknownsDomain, read_knowledge
-from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, find_failing_word, walk
-from nerode.kernel.windows import contraction_claims, fragile_claims, nilpotent_claims
-from nerode.kernel.work import Undecided
+from nerode.kernel.walk import CheckProblem, Domain, PointDomain, WalkResult, walk
+from nerode.kernel.work import OverBudget, Undecided
 
 Json = Any
 
 _UNKNOWNS = ("counters", "affine", "rectified", "scale", "squashed", "tallies", "intervals", "merged")
 
-COVER_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "joint-closure": ((), ()),
-    "counter-invariant": ((), _UNKNOWNS),
-    "stack-invariant": (("slots", "codes"), _UNKNOWNS),
-    "digit-invariant": (("stack",), ("stacks", "power", *_UNKNOWNS)),
-    "interval-closure": (("intervals",), _UNKNOWNS),
-    "boxes": (("noise", "layers"), ()),
-    "state-boxes": (("noise", "letters", "boxes"), ()),
-    "n-gram-contexts": (("words",), ()),
-    "n-gram-suffixes": ((), ()),
-    "saturating-closure": (("caps",), ()),
-    "fading-closure": (("scales", "registers"), ()),
-    "ray-closure": (("rays",), ()),
-    "growing-closure": (("counters", "affine", "power", "registers"), ()),
-}
-"""For each method the keys that its cover has besides those of all covers, and those that it may have."""
 
-OTHER_KEYS: Mapping[str, tuple[str, ...]] = {
-    "nilpotent-window": ("letters",),
-    "contraction-window": ("letters",),
-    "identity-word": ("layer", "first", "second", "identity", "apart"),
-}
-"""For each method whose evidence is no cover its keys."""
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """The evidence of a method, and where it is checked.
 
-METHODS = (*COVER_KEYS, INTEGERS, *OTHER_KEYS)
+    Attributes:
+        room: "core", or the room that is imported for it.
+        needed: the keys of the evidence, besides those that all covers have.
+        optional: the keys that it may have.
+        exact: whether its cells hold the numbers of the network exactly, so that sums can be bounded.
+    """
+
+    room: str
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    exact: bool = False
+
+
+METHOD_ROWS: Mapping[str, MethodRow] = {
+    "joint-closure": MethodRow("core", exact=True),
+    "counter-invariant": MethodRow("infinite", (), _UNKNOWNS, exact=True),
+    "stack-invariant": MethodRow("infinite", ("slots", "codes"), _UNKNOWNS, exact=True),
+    "digit-invariant": MethodRow("infinite", ("stack",), ("stacks", "power", *_UNKNOWNS), exact=True),
+    "interval-closure": MethodRow("infinite", ("intervals",), _UNKNOWNS, exact=True),
+    "boxes": MethodRow("boxes", ("noise", "layers")),
+    "state-boxes": MethodRow("boxes", ("noise", "letters", "boxes")),
+    "n-gram-contexts": MethodRow("distributions", ("words",)),
+    "n-gram-suffixes": MethodRow("distributions"),
+    "saturating-closure": MethodRow("infinite", ("caps",)),
+    "fading-closure": MethodRow("infinite", ("scales", "registers")),
+    "ray-closure": MethodRow("infinite", ("rays",)),
+    "growing-closure": MethodRow("infinite", ("counters", "affine", "power", "registers")),
+    INTEGERS: MethodRow("floats", ("proof",)),
+    "nilpotent-window": MethodRow("windows", ("letters",)),
+    "contraction-window": MethodRow("windows", ("letters",)),
+    "identity-word": MethodRow("windows", ("layer", "first", "second", "identity", "apart")),
+}
+
+METHODS = tuple(METHOD_ROWS)
 """All methods, in the order in which they are checked."""
 
-EXACT_COVERS = tuple(COVER_KEYS)[:5]
-"""The methods whose cells hold the numbers of the network exactly, so that its sums can be bounded."""
+EXACT_COVERS = tuple(method for method, row in METHOD_ROWS.items() if row.exact)
+"""The methods that claims in float formats may rest on."""
 
 _FIRST_LOOK = 100
 """Cells that are searched for a failing word before a cover with unknowns is walked."""
@@ -74,21 +82,8 @@ _FIRST_LOOK = 100
 _PATIENCE = 6_000
 """Cells beyond the stated number that are searched for a word on which the network fails."""
 
-_FARTHEST = Fraction(1)
-"""Without a bound to claim, a network this far from its model is refuted; 2 is the farthest there is."""
-
-_COMPARISONS: Mapping[str, Callable[[CheckProblem, Mapping[str, Json], str], ModelComparison]] = {
-    "n-gram-contexts": compare_windows,
-    "n-gram-suffixes": compare_contexts,
-}
-"""The methods that compare distributions. The next cell is known without the network: nothing is walked."""
-
-_WITHOUT_COVER: Mapping[str, Callable[[CheckProblem, Mapping[str, Json], Sequence[Fraction]], list[Claim]]]
-_WITHOUT_COVER = {
-    "nilpotent-window": nilpotent_claims,
-    "contraction-window": contraction_claims,
-    "identity-word": fragile_claims,
-}
+_SPAN_PATIENCE = 2_000
+"""The same in interval arithmetic, which is slower."""
 
 
 def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[str, Json]:
@@ -97,26 +92,13 @@ def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[st
     Raises:
         Unreadable: if it has others.
     """
-    if method in OTHER_KEYS:
-        return check_keys(evidence, OTHER_KEYS[method], "evidence")
-    needed, optional = COVER_KEYS[method]
-    completed = ("cells",) if method in _COMPARISONS else ("cells", "digest")
-    return check_keys(evidence, ("task", *needed, *(completed if complete else ())), "evidence", optional)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Derivation:
-    """The consequences of the evidence of a method.
-
-    Attributes:
-        found: `cells` and `digest` of a cover.
-        claims: all claims that follow, those in float formats included.
-        failure: why nothing follows, with a failing word if one is found.
-    """
-
-    found: Mapping[str, Json] = field(default_factory=dict)
-    claims: Sequence[Claim] = ()
-    failure: Failure | None = None
+    row = METHOD_ROWS[method]
+    keys = row.needed
+    if row.room != "windows":
+        # Where distributions are compared, the next cell is known without the network: nothing is walked.
+        completed = ("cells",) if row.room == "distributions" else ("cells", "digest")
+        keys = ("task", *keys, *(completed if complete else ()))
+    return check_keys(evidence, keys, "evidence", row.optional)
 
 
 def derive(
@@ -139,53 +121,34 @@ def derive(
     Raises:
         Unreadable: if the evidence does not have its form.
     """
+    room = METHOD_ROWS[method].room
     try:
-        if method in _WITHOUT_COVER:
+        if room == "windows":
+            from nerode.kernel.rooms.windows import window_claims
+
             sizes = [eps] if stated is None else [claim.eps for claim in stated]
             given = [size for size in sizes if size is not None]
-            return Derivation(claims=_WITHOUT_COVER[method](problem, evidence, given))
+            return Derivation(claims=window_claims(problem, method, evidence, given))
         task = choice(*LANGUAGE_TASKS)(evidence["task"], "task")
-        if method in _COMPARISONS:
-            return _compare(problem, method, evidence, task, stated, eps)
+        if room == "distributions":
+            return _compare(problem, method, evidence, task)(task, stated, eps)
         return _derive_cover(problem, method, evidence, task, stated)
     except Undecided as doubt:
-        word = find_failing_word(problem, task) if stated is None and method in COVER_KEYS else None
+        word = find_failing_word(problem, task) if stated is None and room != "windows" else None
         return Derivation(failure=word or Failure(what=str(doubt), entry=f"evidence.{method}"))
 
 
 def _compare(
-    problem: CheckProblem,
-    method: str,
-    evidence: Mapping[str, Json],
-    task: str,
-    stated: Sequence[Claim] | None,
-    eps: Fraction | None,
-) -> Derivation:
-    """The claims about distributions; without a size the distance that is found is claimed, rounded up."""
-    found = _COMPARISONS[method](problem, evidence, task)
-    asked = [(kind, eps) for kind in found.distances] if stated is None else [(c.task, c.eps) for c in stated]
-    claims = []
-    for kind, size in asked:
-        if kind not in found.distances:
-            raise Undecided(f"a cover for {task!r} does not show {kind!r}")
-        distance = found.distances[kind]
-        most = (size or _FARTHEST) if stated is None else size
-        if distance if most is None else distance >= most:
-            return Derivation(failure=found.wrong(kind, most))
-        claims.append(found.claim(kind, size or rounded_up(distance) if stated is None else size))
-    return Derivation(found={"cells": found.cells}, claims=claims)
+    problem: CheckProblem, method: str, evidence: Mapping[str, Json], task: str
+) -> Callable[[str, Sequence[Claim] | None, Fraction | None], Derivation]:
+    """The network compared with a model of distributions: what follows for a task, claims and a size."""
+    if method == "n-gram-contexts":
+        from nerode.kernel.rooms.ngrams import compare_windows
 
+        return compare_windows(problem, evidence, task).derive
+    from nerode.kernel.rooms.suffixes import compare_contexts
 
-def rounded_up(value: Fraction) -> Fraction | None:
-    """Returns the next number with three digits above a distance; None for none."""
-    if value == 0:
-        return None
-    unit = Fraction(1)
-    while value < 100 * unit:
-        unit /= 10
-    while value >= 1_000 * unit:
-        unit *= 10
-    return (value // unit + 1) * unit
+    return compare_contexts(problem, evidence, task).derive
 
 
 def _derive_cover(
@@ -204,15 +167,24 @@ def _derive_cover(
     limit = cover["cells"] + _PATIENCE if "cells" in cover else None
     tasks = [task]
     meter = None
+    row = METHOD_ROWS[method]
     domain: Domain
-    if method == "joint-closure":
-        meter = ExactnessMeter(problem.network) if floats else None
+    if row.room == "core":
+        if floats:
+            from nerode.kernel.rooms.meter import ExactnessMeter
+
+            meter = ExactnessMeter(problem.network)
         domain = PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network, meter)))
-    elif method in ("boxes", "state-boxes"):
+    elif row.room == "boxes":
+        from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain
+
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
     else:
+        from nerode.kernel.rooms.knowledge import read_knowledge
+        from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain
+
         known = read_knowledge(cover, problem.network)
-        exact = method in EXACT_COVERS and not known.squashes
+        exact = row.exact and not known.squashes
         failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if exact else None
         if failure is not None:
             return Derivation(failure=failure)
@@ -227,33 +199,11 @@ def _derive_cover(
         if not result.closed:
             return Derivation(failure=_failure(problem, method, task, result))
         claims += meter.claims(each) if meter is not None else []
-    if isinstance(domain, NodeDomain):
-        domain.require_as_many_boxes(result.cells)
-    if "noise" in cover:
-        noise = read_noise(cover["noise"])
-        claims.append(noise_claim(task=task, method=method, eps=noise))
-        if method == "state-boxes" and (stated is None or any(c.dtype is not None for c in stated)):
-            claims += _rounded_claims(problem, cover, task, noise / 2, needed=stated is not None)
+    if row.room == "boxes":
+        from nerode.kernel.rooms.boxes import claims_under_noise
+
+        claims += claims_under_noise(problem, method, cover, task, stated, result.cells)
     return Derivation(found={"cells": result.cells, "digest": result.digest}, claims=claims)
-
-
-def _rounded_claims(
-    problem: CheckProblem, cover: Mapping[str, Json], task: str, eps: Fraction, *, needed: bool
-) -> list[Claim]:
-    """The claim that boxes are also closed under the roundings of float32, if they are.
-
-    Raises:
-        Undecided: if they are not, and the claim is needed.
-    """
-    try:
-        result = walk(problem, NodeDomain(problem, cover, rounded=True), task)
-        if result.failure is not None:
-            raise Undecided(f"in float32, {result.failure.what}")
-    except Undecided:
-        if needed:
-            raise
-        return []
-    return [rounded_claim(task=task, method="state-boxes", eps=eps)]
 
 
 def _failure(problem: CheckProblem, method: str, task: str, result: WalkResult) -> Failure:
@@ -263,3 +213,28 @@ def _failure(problem: CheckProblem, method: str, task: str, result: WalkResult) 
         return found
     what = f"the walk has more than {result.cells:,} cells" if found is None else found.what
     return find_failing_word(problem, task) or Failure(what=what, entry=f"evidence.{method}")
+
+
+def find_failing_word(problem: CheckProblem, task: str, *, limit: int = _PATIENCE) -> Failure | None:
+    """Returns the failure on a shortest word if a limited search finds one.
+
+    Piecewise linear networks are run in exact arithmetic, others in interval arithmetic without noise.
+    """
+    for search, most in ((_exact_search, limit), (_span_search, min(limit, _SPAN_PATIENCE))):
+        try:
+            failure = walk(problem, search(problem), task, limit=most).failure
+        except (Undecided, OverBudget):
+            continue
+        if failure is None or failure.refutation is not None:
+            return failure
+    return None
+
+
+def _exact_search(problem: CheckProblem) -> Domain:
+    return PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network)))
+
+
+def _span_search(problem: CheckProblem) -> Domain:
+    from nerode.kernel.rooms.boxes import SearchDomain
+
+    return SearchDomain(problem)

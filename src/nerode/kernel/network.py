@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.languages import LetterNames, NextLetters, read_letters
-from nerode.kernel.numbers import Field, Number, combined, num_bits, plain, rational, read_rational
+from nerode.kernel.letters import LetterNames, NextLetters, read_letters
+from nerode.kernel.numbers import Number, NumberReader, combined, num_bits, plain, read_rational
 from nerode.kernel.reader import (
     Reader,
     anything,
@@ -176,7 +176,7 @@ class CheckedNetwork:
         layers: the layers in order; each reads the stream and adds its outputs to it.
         decoder: how the answer is read off the stream.
         empty: the answer before the first letter.
-        field: the field of all numbers.
+        field: reads numbers of the field that all of them are in.
     """
 
     alphabet: LetterNames
@@ -184,7 +184,7 @@ class CheckedNetwork:
     layers: tuple[CheckedLayer, ...]
     decoder: ScoreRows | PointTable | LogitRows
     empty: NextLetters
-    field: Field
+    field: NumberReader
 
 
 @functools.cache
@@ -249,8 +249,17 @@ def read_network(data: Json, work: WorkCount) -> CheckedNetwork:
         Unreadable: with the first thing that is missing, unknown, too large or of the wrong size.
     """
     parts = _NETWORK(data, "a network")
-    texts = _texts([data["embedding"], data["layers"], data["decoder"]])
-    return _NetworkReader(Field.around(texts, work), parts["alphabet"]).read(parts)
+    field = _field([data["embedding"], data["layers"], data["decoder"]], work)
+    return _NetworkReader(field, parts["alphabet"]).read(parts)
+
+
+def _field(written: list[Json], work: WorkCount) -> NumberReader:
+    """The reader of all numbers of a network; roots of unity are read where some text has one."""
+    if not any("e(" in text for text in _texts(written)):
+        return NumberReader(work)
+    from nerode.kernel.rooms.roots import Field
+
+    return Field.around(_texts(written), work)
 
 
 def _texts(level: list[Json]) -> Iterator[str]:
@@ -270,7 +279,7 @@ def _texts(level: list[Json]) -> Iterator[str]:
 class _NetworkReader:
     """Reads the parts of one network."""
 
-    def __init__(self, field: Field, alphabet: LetterNames) -> None:
+    def __init__(self, field: NumberReader, alphabet: LetterNames) -> None:
         self.field = field
         self.alphabet = alphabet
         self.num_letters = len(alphabet.symbols)
@@ -582,32 +591,6 @@ def split_rows(rows: Rows) -> tuple[Matrix, Rows]:
     matrix = tuple(tuple((places[name], c) for name, c in terms if name in places) for _, terms in rows)
     rest = tuple((bias, tuple(term for term in terms if term[0] not in places)) for bias, terms in rows)
     return matrix, rest
-
-
-def row_value(row: Row, table: Mapping[str, Number], what: str) -> Fraction:
-    """Returns a row in rational numbers; a name that is not in the table stands for zero.
-
-    Raises:
-        Undecided: for an irrational number, which `what` does not allow.
-    """
-    bias, terms = row
-    parts = (rational(c, what) * rational(table[name], what) for name, c in terms if name in table)
-    return sum(parts, rational(bias, what))
-
-
-def read_place(network: CheckedNetwork) -> Reader:
-    """Returns a reader of coordinates, which are written "layer:name"."""
-
-    def read(data: Json, what: str) -> Place:
-        number, _, coordinate = str(data).partition(":")
-        if not (number.isascii() and number.isdecimal() and len(number) < 9):
-            raise Unreadable(f"the coordinate {quoted(data)} is not written layer:name")
-        layer = int(number) - 1
-        if not 0 <= layer < len(network.layers) or coordinate not in network.layers[layer].state:
-            raise Unreadable(f"there is no coordinate {quoted(data)}")
-        return layer, network.layers[layer].state.index(coordinate)
-
-    return read
 
 
 def move_maps(move: Move) -> tuple[Rows, ...]:

@@ -1,43 +1,36 @@
-"""Exact numbers: whole numbers, fractions, and sums of roots of unity, with signs that are proved.
+"""Exact numbers: whole numbers and fractions, and what the kernel asks of numbers that are neither.
 
-A rational number is an `int` or a `Fraction`. Everything else is a `RootSum`, an element of the field of
-m-th roots of unity, in which all numbers of one network live, so equal numbers have equal entries. The
-written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`, where e(k/m) = exp(2πi k/m).
-
-No float is used anywhere. The sign of a real irrational number comes from an interval of integers around it
-(`Field.cosines`), which is narrowed until zero is outside; an irrational number is not zero, so this ends.
+A rational number is an `int` or a `Fraction`. Everything else is `Irrational`: a sum of roots of unity, which
+`rooms.roots` computes with. The written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`,
+where e(k/m) = exp(2πi k/m). No float is used anywhere.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from nerode.kernel.reader import MAX_BITS, MAX_DIGITS, entries, quoted
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 
-MAX_ORDER = 5_000
-"""Largest m for which the field of m-th roots of unity is offered."""
-
 MAX_TERMS = 2_000
 """Terms of one written number."""
-
-MAX_SIGN_BITS = 1 << 15
-"""Bits of the cosines that a sign may take."""
 
 MAX_TEXT = 20_000
 """Characters of one written number."""
 
+_MAX_POWER = 400
+"""Powers of four up to this are computed."""
+
 _WHOLE = re.compile(r"-?\d{1,18}\Z", re.ASCII)
 _TERM = re.compile(r"([+-]?)(?:(\d+)(?:/(\d+))?(?:\*e\((\d+)/(\d+)\))?|e\((\d+)/(\d+)\))", re.ASCII)
-_ROOT = re.compile(r"e\(\d{1,5}/(\d{1,5})\)", re.ASCII)
 _EXAMPLES = "write -3/4, e(7/60) or 1/2*e(1/8)-1"
 
 Rational = int | Fraction
-_RATIONAL = (int, Fraction)
+RATIONAL = (int, Fraction)
 _Value = TypeVar("_Value")
 
 
@@ -118,40 +111,32 @@ def ratio(numerator: int, denominator: int) -> int | Ratio:
     return _ratio(numerator // divisor, denominator // divisor)
 
 
-class RootSum:
-    """An irrational number of a field: whole multiples of 1, ζ, ζ², … over one denominator, in lowest terms.
+class Irrational:
+    """A number that is not rational, as the kernel uses it: sums, products, parts, and a sign if it is real.
 
-    Made by a field and by arithmetic, which returns plain rationals where the result is one.
+    Attributes:
+        numerators: whole numbers that it is written with, over one denominator.
+        denominator: see `numerators`.
     """
 
-    __slots__ = ("_hash", "_real", "denominator", "field", "numerators")
-
-    def __init__(self, field: Field, numerators: tuple[int, ...], denominator: int) -> None:
-        self.field = field
-        self.numerators = numerators
-        self.denominator = denominator
-        self._hash: int | None = None
-        self._real: bool | None = None
+    __slots__ = ("denominator", "numerators")
+    numerators: tuple[int, ...]
+    denominator: int
 
     def __add__(self, other: Number) -> Number:
-        a = self.denominator
-        if isinstance(other, _RATIONAL):
-            b = other.denominator
-            numerators = [n * b for n in self.numerators]
-            numerators[0] += other.numerator * a
-            return self.field.number(numerators, a * b)
-        if not isinstance(other, RootSum):
-            return NotImplemented
-        b = self.field.same(other).denominator
-        pairs = zip(self.numerators, other.numerators, strict=True)
-        if a == b:
-            return self.field.number([x + y for x, y in pairs], a)
-        return self.field.number([x * b + y * a for x, y in pairs], a * b)
+        raise NotImplementedError
 
-    __radd__ = __add__
+    def __mul__(self, other: Number) -> Number:
+        raise NotImplementedError
 
-    def __neg__(self) -> RootSum:
-        return RootSum(self.field, tuple([-n for n in self.numerators]), self.denominator)
+    def __neg__(self) -> Irrational:
+        raise NotImplementedError
+
+    def __radd__(self, other: Number) -> Number:
+        return self + other
+
+    def __rmul__(self, other: Number) -> Number:
+        return self * other
 
     def __sub__(self, other: Number) -> Number:
         return self + (-other)
@@ -159,152 +144,47 @@ class RootSum:
     def __rsub__(self, other: Number) -> Number:
         return (-self) + other
 
-    def __mul__(self, other: Number) -> Number:
-        if isinstance(other, _RATIONAL):
-            scaled = [n * other.numerator for n in self.numerators]
-            return self.field.number(scaled, self.denominator * other.denominator)
-        if not isinstance(other, RootSum):
-            return NotImplemented
-        self.field.same(other)
-        right = [(j, y) for j, y in enumerate(other.numerators) if y]
-        product = [0] * (2 * len(self.numerators) - 1)
-        for i, x in enumerate(self.numerators):
-            if x:
-                for j, y in right:
-                    product[i + j] += x * y
-        self.field.work.spend(len(right) * len(self.numerators))
-        return self.field.number(self.field.reduce(enumerate(product)), self.denominator * other.denominator)
-
-    __rmul__ = __mul__
-
     def conjugate(self) -> Number:
         """The complex conjugate."""
-        order = self.field.order
-        turned = ((order - k if k else 0, n) for k, n in enumerate(self.numerators))
-        return self.field.number(self.field.reduce(turned), self.denominator)
+        raise NotImplementedError
 
-    def is_real(self) -> bool:
-        """Whether the number is real."""
-        if self._real is None:
-            self._real = self == self.conjugate()
-        return self._real
+    def real_part(self) -> Number:
+        """The real part."""
+        raise NotImplementedError
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, RootSum)
-            and self.field is other.field
-            and self.denominator == other.denominator
-            and self.numerators == other.numerators
-        )
+    def imaginary_part(self) -> Number:
+        """The imaginary part."""
+        raise NotImplementedError
 
-    def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash((self.numerators, self.denominator))
-        return self._hash
+    def sign(self) -> int:
+        """1 or -1 for a real number; raises Undecided for others, or if it does not show."""
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        terms = [
-            f"{Fraction(n, self.denominator)}*e({k}/{self.field.order})"
-            for k, n in enumerate(self.numerators)
-            if n
-        ]
-        return "+".join(terms)[:80]
+    def real_bounds(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Rational bounds of the real part, nearer with more bits."""
+        raise NotImplementedError
 
 
-Number = int | Fraction | RootSum
+Number = int | Fraction | Irrational
 _Number = TypeVar("_Number", int, Fraction, Number)
 
 
-class Field:
-    """The field of m-th roots of unity, in the basis 1, ζ, …, ζ^(d-1) modulo the polynomial Φ_m of degree d.
+Value = Any
+"""What a coordinate may hold in exact arithmetic: a number or, in `rooms.forms`, a form over unknowns."""
+
+
+class NumberReader:
+    """Reads written numbers, rational ones unless the order says otherwise.
 
     Attributes:
-        order: m; 4 if every number is rational.
-        degree: d.
+        order: the orders of the roots of unity that may be written divide it.
         work: counts the operations.
     """
 
-    def __init__(self, order: int, work: WorkCount) -> None:
-        self.order = order
+    def __init__(self, work: WorkCount, order: int = 1) -> None:
         self.work = work
-        polynomial = cyclotomic_polynomial(order)
-        self.degree = len(polynomial) - 1
-        self._low = [(j, c) for j, c in enumerate(polynomial[:-1]) if c]
-        self._powers: dict[int, list[tuple[int, int]]] = {}
+        self.order = order
         self._known: dict[str, Number] = {}
-        self._cosines: dict[int, tuple[int, ...]] = {}
-
-    @classmethod
-    def around(cls, texts: Iterable[str], work: WorkCount) -> Field:
-        """Returns the smallest field that holds i and every number that is written in some texts.
-
-        Raises:
-            Unreadable: if it is too large.
-        """
-        order = 4
-        for text in texts:
-            for match in _ROOT.finditer(text[: MAX_TEXT + 1]):
-                m = int(match.group(1))
-                if not 1 <= m <= MAX_ORDER:
-                    raise Unreadable(f"roots of unity of order {m:,} are outside 1…{MAX_ORDER:,}")
-                order = math.lcm(order, m)
-                if order > MAX_ORDER:
-                    raise Unreadable(
-                        f"the numbers need roots of unity of order {order:,}, above {MAX_ORDER:,}"
-                    )
-        return cls(order, work)
-
-    def same(self, other: RootSum) -> RootSum:
-        """Returns a number that must be of this field."""
-        if other.field is not self:
-            raise ArithmeticError("numbers of two fields are mixed")
-        return other
-
-    def root(self, k: int) -> Number:
-        """Returns exp(2πi k/m)."""
-        return self.number(self.reduce([(k % self.order, 1)]), 1)
-
-    def number(self, numerators: list[int], denominator: int) -> Number:
-        """Returns the number with these entries, in lowest terms; an int or a Fraction where it is one."""
-        self.work.spend(len(numerators))
-        if not any(numerators[1:]):
-            return ratio(numerators[0], denominator)
-        divisor = math.gcd(denominator, *numerators) if denominator > 1 else 1
-        if divisor > 1:
-            numerators = [n // divisor for n in numerators]
-        return RootSum(self, tuple(numerators), denominator // divisor)
-
-    def reduce(self, terms: Iterable[tuple[int, int]]) -> list[int]:
-        """Returns the entries of a sum of amount · ζ^k, from pairs (k, amount)."""
-        rest = [0] * self.degree
-        count = 0
-        for k, amount in terms:
-            if not amount:
-                continue
-            if k < self.degree:
-                rest[k] += amount
-                continue
-            power = self._powers.get(k) or self._power(k)
-            count += len(power)
-            for j, c in power:
-                rest[j] += amount * c
-        self.work.spend(count)
-        return rest
-
-    def _power(self, k: int) -> list[tuple[int, int]]:
-        """The entries of ζ^k that are not zero.
-
-        From the top down, what is at the degree d or above is replaced by ζ^d = -(Φ_m without its top term).
-        """
-        power = {k: 1}
-        for i in range(k, self.degree - 1, -1):
-            top = power.pop(i, 0)
-            if top:
-                for j, c in self._low:
-                    power[i - self.degree + j] = power.get(i - self.degree + j, 0) - top * c
-                self.work.spend(len(self._low))
-        self._powers[k] = [(j, c) for j, c in power.items() if c]
-        return self._powers[k]
 
     def read(self, data: Any, what: str = "a number") -> Number:
         """Returns the number of a written form.
@@ -351,81 +231,12 @@ class Field:
         return self._sum_of(powers, what)
 
     def _sum_of(self, powers: dict[int, Fraction], what: str) -> Number:
-        if powers.keys() <= {0}:
-            return plain(powers.get(0, Fraction(0)))
-        denominator = 1
-        for amount in powers.values():
-            denominator = math.lcm(denominator, amount.denominator)
-            if denominator.bit_length() > 4 * MAX_BITS:
-                raise Unreadable(f"{what} has a common denominator of too many digits")
-        terms = ((k, a.numerator * (denominator // a.denominator)) for k, a in powers.items())
-        return self.number(self.reduce(terms), denominator)
-
-    def cosines(self, bits: int) -> tuple[int, ...]:
-        """Returns cos(2πk/m) for all k below m in units of 2**-bits, each off by at most one unit.
-
-        They are computed with more bits, so that the error before the last rounding is below half a unit.
-        """
-        if bits not in self._cosines:
-            m, guard = self.order, 16 + bits.bit_length()
-            turn, slack = _two_pi(bits + guard)
-            half = []
-            for k in range(m // 2 + 1):
-                value, error = _cosine(turn * k // m, bits + guard, slack + 1)
-                if error >= 1 << (guard - 1):
-                    raise ArithmeticError("the guard bits of a cosine do not suffice")
-                half.append((value + (1 << (guard - 1))) >> guard)
-                self.work.spend(bits * (1 + bits // 256))
-            self._cosines[bits] = tuple(half[min(k, m - k)] for k in range(m))
-        return self._cosines[bits]
+        """The sum of amount · e(k/order), from amounts by k."""
+        return plain(powers[0])
 
     def inverse(self, value: Number) -> Number:
-        """Returns 1/value, for a number that is not zero.
-
-        The product of all conjugates (under ζ -> ζ^j, j prime to m) is rational; so the product of all but
-        the number itself, divided by it, is the inverse.
-        """
-        if not isinstance(value, RootSum):
-            return plain(1 / Fraction(value))
-        others: Number = 1
-        for j in range(2, self.order):
-            if math.gcd(j, self.order) == 1:
-                turned = [(j * k % self.order, n) for k, n in enumerate(value.numerators)]
-                others = others * self.number(self.reduce(turned), value.denominator)
-        norm = value * others
-        if isinstance(norm, RootSum):
-            raise ArithmeticError("the norm of a sum of roots of unity came out irrational")
-        return others * (1 / Fraction(norm))
-
-
-def cyclotomic_polynomial(m: int) -> tuple[int, ...]:
-    """Returns the coefficients of Φ_m, constant term first: the product of (x^(m/d) - 1)^μ(d) over d | m."""
-    polynomial, below = [1], []
-    for d in range(1, m + 1):
-        moebius = _moebius(d) if m % d == 0 else 0
-        if moebius == 1:
-            shifted = [0] * (m // d) + polynomial
-            polynomial = [s - p for s, p in zip(shifted, polynomial + [0] * (m // d), strict=True)]
-        elif moebius == -1:
-            below.append(m // d)
-    for n in below:
-        # Division by x^n - 1, which leaves no rest: q[i] = q[i - n] - p[i].
-        quotient: list[int] = []
-        for i, c in enumerate(polynomial[: len(polynomial) - n]):
-            quotient.append((quotient[i - n] if i >= n else 0) - c)
-        polynomial = quotient
-    return tuple(polynomial)
-
-
-def _moebius(n: int) -> int:
-    value = 1
-    for p in range(2, n + 1):
-        if n % p == 0:
-            n //= p
-            value = -value
-            if n % p == 0:
-                return 0
-    return value
+        """Returns 1/value, for a number that is not zero."""
+        return plain(1 / rational(value))
 
 
 def sign(value: Number) -> int:
@@ -434,107 +245,31 @@ def sign(value: Number) -> int:
     Raises:
         Undecided: if the number is not real, or nearer to zero than any network needs.
     """
-    if not isinstance(value, RootSum):
-        above = value.numerator
-        return (above > 0) - (above < 0)
-    if not value.is_real():
-        raise Undecided(f"{value} is not real and has no sign")
-    bits = 64
-    while bits <= MAX_SIGN_BITS:
-        low, high = _scaled_bounds(value, bits)
-        if low > 0 or high < 0:
-            return 1 if low > 0 else -1
-        bits *= 2
-    raise Undecided(f"the sign of {value} does not show in {MAX_SIGN_BITS:,} bits")
-
-
-def real_bounds(value: RootSum, bits: int) -> tuple[Fraction, Fraction]:
-    """Returns rational bounds of the real part."""
-    low, high = _scaled_bounds(value, bits)
-    return Fraction(low, value.denominator << bits), Fraction(high, value.denominator << bits)
-
-
-def _scaled_bounds(value: RootSum, bits: int) -> tuple[int, int]:
-    """Bounds of the real part times its denominator, in units of 2**-bits.
-
-    The real part is the sum of n_k cos(2πk/m) over the denominator; each cosine is known up to one unit.
-    """
-    cosines = value.field.cosines(bits)
-    total = slack = 0
-    for k, n in enumerate(value.numerators):
-        if n:
-            total += n * cosines[k]
-            slack += abs(n)
-    value.field.work.spend(len(value.numerators) * (1 + bits // 64))
-    return total - slack, total + slack
-
-
-def _cosine(x: int, bits: int, slack: int) -> tuple[int, int]:
-    """cos(x) for x from 0 to 3.2 in units of 2**-bits, with a bound of the error if x is off by the slack.
-
-    Term n of the series is term n-2 times x²/(n(n-1)), x² < 10.25. Two shifts and a division round down,
-    each by less than one unit; so with an error of e before, the error is below 10.25·e/(n(n-1)) + 8 after.
-    From n = 8 on each term is below a quarter of the one before, so all terms that are left out are
-    together below the last error. |cos'| ≤ 1, so the slack of x adds itself.
-    """
-    term = total = 1 << bits
-    error, errors, n = 0, 0, 0
-    while abs(term) > error or n < 8:
-        n += 2
-        term = -((((term * x) >> bits) * x >> bits) // (n * (n - 1)))
-        error = 41 * error // (4 * n * (n - 1)) + 9
-        total += term
-        errors += error
-    return total, errors + 2 * error + slack
-
-
-def _two_pi(bits: int) -> tuple[int, int]:
-    """2π in units of 2**-bits with a bound of its error: π = 16 atan(1/5) - 4 atan(1/239) (Machin).
-
-    Each term of atan(1/x) = 1/x - 1/(3x³) + … is rounded down once, as repeated whole divisions round like
-    one, and the first term that is zero bounds all that follow; so the error is at most the number of terms
-    plus 1.
-    """
-
-    def arctan_of_inverse(x: int) -> tuple[int, int]:
-        power = (1 << bits) // x
-        total, n = 0, 0
-        while power:
-            total += (-1) ** n * (power // (2 * n + 1))
-            power //= x * x
-            n += 1
-        return total, n + 1
-
-    (a, a_error), (b, b_error) = arctan_of_inverse(5), arctan_of_inverse(239)
-    return 32 * a - 8 * b, 32 * a_error + 8 * b_error
+    if isinstance(value, Irrational):
+        return value.sign()
+    above = value.numerator
+    return (above > 0) - (above < 0)
 
 
 def real_part(value: Any) -> Any:
     """Returns the real part; forms and spans are real."""
-    if not isinstance(value, RootSum) or value.is_real():
-        return value
-    return (value + value.conjugate()) * Fraction(1, 2)
+    return value.real_part() if isinstance(value, Irrational) else value
 
 
 def imaginary_part(value: Any) -> Any:
     """Returns the imaginary part; forms and spans are real."""
-    if not isinstance(value, RootSum) or value.is_real():
-        return 0
-    minus_i = value.field.root(-(value.field.order // 4))
-    return (value - value.conjugate()) * minus_i * Fraction(1, 2)
+    return value.imaginary_part() if isinstance(value, Irrational) else 0
 
 
 def conjugate(value: Number) -> Number:
     """Returns the complex conjugate."""
-    return value.conjugate() if isinstance(value, RootSum) else value
+    return value.conjugate() if isinstance(value, Irrational) else value
 
 
 def gaussian_parts(value: Number) -> tuple[Rational, Rational] | None:
     """Returns real and imaginary part if both are rational, None otherwise."""
-    if not isinstance(value, RootSum):
-        return value, 0
     real, imaginary = real_part(value), imaginary_part(value)
-    if isinstance(real, RootSum) or isinstance(imaginary, RootSum):
+    if isinstance(real, Irrational) or isinstance(imaginary, Irrational):
         return None
     return real, imaginary
 
@@ -545,32 +280,32 @@ def rational(value: object, what: str = "this method") -> Fraction:
     Raises:
         Undecided: if it is irrational; `what` needs rational numbers.
     """
-    if not isinstance(value, _RATIONAL):
+    if not isinstance(value, RATIONAL):
         raise Undecided(f"{what} needs rational numbers, not {quoted(value)}")
     return Fraction(value)
 
 
-def common_measure(values: Iterable[Number]) -> Fraction:
-    """Returns the greatest rational number of which the entries of all numbers are whole multiples.
-
-    Vectors that are positive rational multiples of each other, divided by theirs, are equal.
-    """
-    found = Fraction(0)
-    for value in values:
-        wholes = value.numerators if isinstance(value, RootSum) else (value.numerator,)
-        own = Fraction(math.gcd(*wholes), value.denominator)
-        common = math.lcm(found.denominator, own.denominator)
-        found = Fraction(math.gcd(int(found * common), int(own * common)), common)
-    return found
-
-
-def num_bits(value: Number) -> int:
-    """Returns the bits of the largest whole number that the value is written with."""
+def num_bits(value: Value) -> int:
+    """Returns the bits of the largest whole number that a number is written with; 0 for other values."""
     if isinstance(value, int):
         return value.bit_length()
     if isinstance(value, Fraction):
         return max(value.numerator.bit_length(), value.denominator.bit_length())
-    return max(value.denominator.bit_length(), *(n.bit_length() for n in value.numerators))
+    if isinstance(value, Irrational):
+        return max(value.denominator.bit_length(), *(n.bit_length() for n in value.numerators))
+    return 0
+
+
+def grid_of(value: Number) -> int | None:
+    """Returns the least g ≥ 0 such that the number (both parts of it) is a multiple of 2**-g."""
+    if isinstance(value, int):
+        return 0
+    if isinstance(value, Fraction):
+        denominator = value.denominator
+        return denominator.bit_length() - 1 if denominator & (denominator - 1) == 0 else None
+    parts = gaussian_parts(value)
+    grids = [None] if parts is None else [grid_of(part) for part in parts]
+    return None if None in grids else max(g for g in grids if g is not None)
 
 
 def read_rational(data: Any, what: str) -> Fraction:
@@ -625,3 +360,84 @@ def combined(
         for k, v in vectors[j].items():
             total[k] = total.get(k, 0) + c * v
     return {k: v for k, v in total.items() if v != 0}
+
+
+class Region:
+    """Answers about values that are numbers; `rooms.forms` has regions where they depend on unknowns."""
+
+    __slots__ = ()
+
+    has_unknowns = False
+    """Whether some value may be a form over unknowns."""
+
+    repeats = True
+    """Whether equal values have equal images, so that a step may be remembered."""
+
+    def around(self, *vectors: Sequence[Value]) -> Region:
+        """Returns the region that some values live in: this one, or the one of numbers if they all are."""
+        return self
+
+    def above(self, value: Value, threshold: Rational) -> bool:
+        """Whether the value is above the threshold, on the whole region."""
+        return sign(value - threshold) > 0
+
+    def relu(self, value: Value) -> Value:
+        """Returns max(value, 0)."""
+        if type(value) is int:
+            return value if value > 0 else 0
+        return value if sign(value) > 0 else 0
+
+    def sign(self, value: Value) -> Value:
+        """Returns 1, 0 or -1."""
+        return sign(value)
+
+    def power(self, value: Value) -> Value:
+        """Returns 4 to the power of a whole number.
+
+        Raises:
+            Undecided: for another number, or a large one.
+        """
+        return power_of_four(known_rational(value), value)
+
+    def tanh(self, place: tuple[int, int], value: Value) -> Value:
+        """Returns the value that a coordinate takes where its layer applies tanh to another one.
+
+        Raises:
+            Undecided: if nothing is known of it, as of all numbers but 0.
+        """
+        raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
+
+    def grid(self, value: Value) -> int | None:
+        """Returns g such that the value is a multiple of 2**-g, None if none is known."""
+        return grid_of(value)
+
+    def key(self, value: Value) -> Any:
+        """Returns what the value and its bounds on this region depend on."""
+        return value
+
+
+NUMBERS = Region()
+"""The region of numbers."""
+
+
+def known_rational(value: Value) -> Rational:
+    """Returns a rational number.
+
+    Raises:
+        Undecided: if it is irrational.
+    """
+    if isinstance(value, Irrational):
+        raise Undecided(f"the irrational number {value} meets an unknown value")
+    found: Rational = value
+    return found
+
+
+def power_of_four(exponent: Rational, shown: Value) -> Fraction:
+    """Returns 4 to the power of a whole number.
+
+    Raises:
+        Undecided: for another number, or a large one; the message has the value that is shown.
+    """
+    if exponent.denominator != 1 or not -_MAX_POWER <= exponent <= _MAX_POWER:
+        raise Undecided(f"4 to the power {shown} is not computed")
+    return Fraction(4) ** int(exponent)

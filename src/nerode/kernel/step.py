@@ -1,7 +1,7 @@
-"""One step of a network, written once, over two kinds of values.
+"""One step of a network, written once, over the values of an arithmetic.
 
-    ExactArithmetic    exact numbers and affine forms over the unknowns of a region; piecewise linear networks
-    SpanArithmetic     intervals with outward rounding, and noise on every coordinate; all networks
+    ExactArithmetic        exact numbers, or forms over the unknowns of a region; piecewise linear networks
+    rooms.spans            intervals with outward rounding, and noise on every coordinate; all networks
 
 The formulas are those of the network format; the code shares nothing with the compiler's interpreter. A
 value that is missing from a table is zero: with one-hot vectors nearly everything is. A meter, if one is
@@ -13,19 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
-from nerode.kernel import spans
-from nerode.kernel.forms import AffineForm, FormRegion, Value
-from nerode.kernel.languages import NextLetters
-from nerode.kernel.meter import ExactnessMeter
+from nerode.kernel.letters import NextLetters
 from nerode.kernel.network import (
     AffineMove,
     CellMove,
     CheckedLayer,
     CheckedNetwork,
-    Factor,
     GatedMove,
     LogitRows,
     PointTable,
@@ -38,9 +33,17 @@ from nerode.kernel.network import (
     seen_unit,
     unit,
 )
-from nerode.kernel.numbers import Number, conjugate, imaginary_part, num_bits, plain, real_part
-from nerode.kernel.spans import Span, SpanRows
-from nerode.kernel.work import Undecided, WorkCount
+from nerode.kernel.numbers import (
+    NUMBERS,
+    Number,
+    Region,
+    Value,
+    conjugate,
+    imaginary_part,
+    num_bits,
+    real_part,
+)
+from nerode.kernel.work import Undecided
 
 Table = dict[str, Any]
 """Values by name; a name that is missing stands for zero."""
@@ -54,12 +57,6 @@ MAX_STATE_BITS = 900
 """Bits of a number of a state; only a network that runs away computes larger ones."""
 
 _HALF = Fraction(1, 2)
-_NOWHERE = FormRegion({})
-
-
-def _has_forms(values: Sequence[Value]) -> bool:
-    """Whether some value is known as a form over unknowns."""
-    return AffineForm in map(type, values)
 
 
 class ColumnRows:
@@ -79,7 +76,7 @@ class ColumnRows:
         self._resting_relus: dict[int, Value] | None = None
         if arithmetic.meter is not None:
             for b in self.bias:
-                arithmetic.meter.sum([(1, b)], _NOWHERE)
+                arithmetic.meter.sum([(1, b)], NUMBERS)
 
     def values(self, table: Mapping[str, Value], state: State = ()) -> dict[int, Value]:
         """Returns the rows that are not zero."""
@@ -89,13 +86,14 @@ class ColumnRows:
     def relus(self, table: Mapping[str, Value], functions: Sequence[str] = ()) -> dict[int, Value]:
         """Returns the ReLUs of the rows, or the functions of them, where they are not zero."""
         region, meter = self._arithmetic.region, self._arithmetic.meter
+        images = [region.relu] * len(self.bias)
+        if functions:
+            kinds = {"relu": region.relu, "sign": region.sign, "power": region.power}
+            images = [kinds[f] for f in functions]
         if "power" in functions:
             if meter is not None:
                 meter.give_up()
-            rows = enumerate(self.all_values(table))
-            return {i: region.image(functions[i], v) for i, v in rows}
-        images: list[Callable[[Value], Value]] = [partial(region.image, f) for f in functions]
-        images = images or [region.relu] * len(self.bias)
+            return {i: images[i](v) for i, v in enumerate(self.all_values(table))}
         if self._resting_relus is None:
             self._resting_relus = {i: images[i](b) for i, b in self._resting.items()}
         found = dict(self._resting_relus)
@@ -130,39 +128,26 @@ class ColumnRows:
         self._arithmetic.work.spend(count * self._arithmetic.number_size)
         meter = self._arithmetic.meter
         if meter is not None and meter.is_open:
-            self._show_terms(inputs, meter)
+            meter.rows(self.bias, inputs, self._arithmetic.region)
         return sums
-
-    def _show_terms(
-        self, inputs: Sequence[tuple[Sequence[tuple[int, Number]], Value]], meter: ExactnessMeter
-    ) -> None:
-        """Shows a meter the terms of every row that some input adds to."""
-        terms: dict[int, list[tuple[Value, Value]]] = {}
-        for column, v in inputs:
-            for i, c in column:
-                if i in terms:
-                    terms[i].append((c, v))
-                else:
-                    terms[i] = [(1, self.bias[i]), (c, v)]
-        for products in terms.values():
-            meter.sum(products, self._arithmetic.region)
 
 
 class ExactArithmetic:
-    """Exact numbers and affine forms.
+    """Exact numbers, and forms over unknowns.
 
     Attributes:
-        region: the ranges of the unknowns of the current step.
-        meter: sees every sum.
+        region: answers about the values of the current step.
+        meter: sees every sum, None if no float formats are asked for.
         work: counts the operations.
         number_size: machine words of the largest stored number.
     """
 
     zero = 0
     one = 1
+    leaves_open = False
 
-    def __init__(self, network: CheckedNetwork, meter: ExactnessMeter | None = None) -> None:
-        self.region = _NOWHERE
+    def __init__(self, network: CheckedNetwork, meter: Any = None) -> None:
+        self.region = NUMBERS
         self.meter = meter
         self.work = network.field.work
         self.number_size = number_size(network)
@@ -182,8 +167,7 @@ class ExactArithmetic:
             Undecided: for a number of very many digits.
         """
         for v in values:
-            bits = v.bit_length() if type(v) is int else 0 if isinstance(v, AffineForm) else num_bits(v)
-            if bits > MAX_STATE_BITS:
+            if (v.bit_length() if type(v) is int else num_bits(v)) > MAX_STATE_BITS:
                 raise Undecided(f"a number of the state has more than {MAX_STATE_BITS} bits")
         state = tuple(values)
         if self.meter is not None:
@@ -207,14 +191,7 @@ class ExactArithmetic:
             Undecided: for tanh, whose values are irrational, unless it is known what it does there.
         """
         if activation == "tanh":
-            found = []
-            for i, v in enumerate(values):
-                if v != 0 and self.region.tanh is None:
-                    raise Undecided(
-                        "exact arithmetic is for piecewise linear networks, and this one has tanh"
-                    )
-                found.append(v if v == 0 or self.region.tanh is None else self.region.tanh((layer, i), v))
-            return found
+            return [0 if v == 0 else self.region.tanh((layer, i), v) for i, v in enumerate(values)]
         relu = self.region.relu
         found = [(v if v > 0 else 0) if type(v) is int else relu(v) for v in values]
         return (
@@ -242,73 +219,6 @@ class ExactArithmetic:
         return [products[best] - product for product in products]
 
 
-class SpanArithmetic:
-    """Spans; after every letter every coordinate is widened by the noise.
-
-    Attributes:
-        noise: in units of 2**-96.
-        work: counts the operations.
-    """
-
-    zero = spans.ZERO
-    one = (spans.ONE, spans.ONE)
-    meter = None
-
-    def __init__(self, work: WorkCount, noise: int = 0) -> None:
-        self.work = work
-        self.noise = noise
-        self._leads: dict[int, SpanRows] = {}
-
-    def rows(self, rows: Iterable[Row], width: int = 0) -> SpanRows:
-        """Returns an affine map of names and of a state of this width."""
-        return SpanRows(rows, width, self.work)
-
-    def value(self, number: Number) -> Span:
-        """Returns the span around a stored number."""
-        return spans.around(number)
-
-    def settle(self, layer: int, values: Sequence[Span]) -> State:
-        """Returns the new state of a layer, with noise."""
-        return tuple([(low - self.noise, high + self.noise) for low, high in values])
-
-    def gated(self, gate: Span, value: Span, write: Span) -> Span:
-        """Returns gate · value + write."""
-        return spans.add(spans.multiply(gate, value), write)
-
-    def squash(self, activation: str, values: Sequence[Span], layer: int) -> list[Span]:
-        """Returns the activations of values."""
-        self.work.spend(200 * len(values))
-        if activation == "tanh":
-            return spans.tanhs(values)
-        return list(map(spans.relu if activation == "relu" else spans.clip, values))
-
-    def cell(self, move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
-        """Returns the new state of a gated cell."""
-        self.work.spend(1_000 * len(state))
-        return _gru(move, maps, table, state) if move.cell == "gru" else _lstm(move, maps, table, state)
-
-    def above(self, value: Span, threshold: Fraction) -> bool | None:
-        """Whether the values are above the threshold; None if some are and some are not."""
-        low, high = value
-        below, bound = threshold.denominator, threshold.numerator * spans.ONE
-        return True if low * below > bound else False if high * below <= bound else None
-
-    def largest(self, products: Sequence[Span]) -> int:
-        """Returns the number of the value that seems largest."""
-        return max(range(len(products)), key=lambda i: sum(products[i]))
-
-    def leads(self, points: PointTable, best: int, products: Sequence[Span], table: Table) -> list[Span]:
-        """Returns how far one product is above each; the difference as one row is tighter than two spans."""
-        if best not in self._leads:
-            mine = points.points[best]
-            rows = [
-                tuple((n, a - b) for n, a, b in zip(points.reads, mine, p, strict=True))
-                for p in points.points
-            ]
-            self._leads[best] = SpanRows([(0, row) for row in rows], 0, self.work)
-        return self._leads[best].all_values(table)
-
-
 def check_heads(kinds: Sequence[str], holds: Mapping[int, Any], values: Mapping[int, Any]) -> None:
     """Checks what heads of attention hold and write at one position; what is missing is 0.
 
@@ -322,41 +232,6 @@ def check_heads(kinds: Sequence[str], holds: Mapping[int, Any], values: Mapping[
             raise Undecided(f"a head of the kind {kinds[i]} holds {hold}, which is neither 0 nor 1")
         if values.get(i, 0) != 0:
             raise Undecided(f"a head of the kind {kinds[i]} writes {values[i]} where it holds")
-
-
-def _gru(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
-    reset, update = (spans.sigmoids(rows.all_values(table, state)) for rows in maps[:2])
-    read = tuple(map(spans.multiply, reset, state))
-    candidate = spans.tanhs(maps[2].all_values(table, read))
-    shares = update if move.cap == 1 else [_capped(z, move.cap) for z in update]
-    return list(map(spans.mix, shares, state, candidate))
-
-
-def _capped(share: Span, cap: Fraction) -> Span:
-    """1 - cap·(1 - share), which grows with the share."""
-    kept = spans.outer(cap, cap)
-    low, high = (spans.multiply(kept, (spans.ONE - end, spans.ONE - end)) for end in share)
-    return spans.ONE - low[1], spans.ONE - high[0]
-
-
-def _lstm(move: CellMove, maps: Sequence[SpanRows], table: Table, state: State) -> list[Span]:
-    """The states h, c (and n) of an LSTM or sLSTM cell."""
-    width = len(move.gates[0])
-    write, forget, shown, inner = (rows.all_values(table, state[:width]) for rows in maps)
-    kept = spans.sigmoids(forget)
-    amount = spans.sigmoids(write) if move.cell == "lstm" else list(map(spans.exp, write))
-    new = [
-        spans.add(spans.multiply(k, c), spans.multiply(a, z))
-        for k, c, a, z in zip(kept, state[width : 2 * width], amount, spans.tanhs(inner), strict=True)
-    ]
-    gates = spans.sigmoids(shown)
-    if move.cell == "lstm":
-        return [*map(spans.multiply, gates, spans.tanhs(new)), *new]
-    total = [
-        spans.add(spans.multiply(k, n), a) for k, n, a in zip(kept, state[2 * width :], amount, strict=True)
-    ]
-    h = [spans.multiply(o, spans.divide(c, n)) for o, c, n in zip(gates, new, total, strict=True)]
-    return [*h, *new, *total]
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,12 +260,12 @@ class Stepper:
     def __init__(
         self,
         network: CheckedNetwork,
-        arithmetic: ExactArithmetic | SpanArithmetic,
+        arithmetic: Any,
         *,
         decodes: bool = True,
     ) -> None:
         self.network = network
-        self.arithmetic: Any = arithmetic
+        self.arithmetic = arithmetic
         decoder = network.decoder
         if decodes and isinstance(decoder, LogitRows):
             raise Undecided("the decoder has distributions; this method is for sets of letters")
@@ -437,7 +312,7 @@ class Stepper:
             memory.clear()
 
     def step(
-        self, states: States, letter: int, region: FormRegion | None = None
+        self, states: States, letter: int, region: Region = NUMBERS
     ) -> tuple[States, NextLetters | None]:
         """Returns the states after a letter and the answer there; None if spans leave it open.
 
@@ -448,35 +323,29 @@ class Stepper:
         found, stream = self.run_layers(states, letter, region)
         return found, self.answer(stream, region)
 
-    def run_layers(
-        self, states: States, letter: int, region: FormRegion | None = None
-    ) -> tuple[States, Table]:
+    def run_layers(self, states: States, letter: int, region: Region = NUMBERS) -> tuple[States, Table]:
         """Returns the states of the first layers after a letter, as many as are given, and the stream."""
         stream = dict(self._embedding[letter])
         found = []
         for number, state in enumerate(states):
-            new, outputs = self._layer(number, stream, state, letter, region or _NOWHERE)
+            new, outputs = self._layer(number, stream, state, letter, region)
             found.append(new)
             stream.update(outputs)
         return tuple(found), stream
 
     def _layer(
-        self, number: int, stream: Table, state: State, letter: int, region: FormRegion
+        self, number: int, stream: Table, state: State, letter: int, region: Region
     ) -> tuple[State, Table]:
         layer, arithmetic = self.network.layers[number], self.arithmetic
         zero = arithmetic.zero
         reads = tuple([stream.get(name, zero) for name in layer.reads])
-        unknown = bool(region.ranges) and (_has_forms(reads) or _has_forms(state))
-        if unknown and not region.has_only_rays:
-            arithmetic.region = region
-            return self._compute(number, reads, state, letter)
         by_letter = isinstance(layer.move, AffineMove) and layer.move.chosen and layer.move.selector is None
         key = (letter if by_letter else -1, reads, state)
-        known = self._memory[number].get(key)
+        arithmetic.region = region = region.around(reads, state)
+        known = self._memory[number].get(key) if region.repeats else None
         if known is None:
-            arithmetic.region = region if unknown else _NOWHERE
             known = self._compute(number, reads, state, letter)
-            if not unknown or region.has_only_rays:
+            if region.repeats:
                 self._memory[number][key] = known
         else:
             arithmetic.work.spend(1)
@@ -514,26 +383,12 @@ class Stepper:
                     choice = self._selected(maps.selector.values(table))
                 meter = arithmetic.meter
                 if meter is not None and meter.is_open and move.factors is not None:
-                    self._meter_factors(move.factors[choice], state)
+                    meter.factors(move.factors[choice], state, arithmetic.region)
                 moved: list[Any] = maps.moves[choice].all_values(table, state)
                 return arithmetic.squash(move.activation, moved, number) if move.activation else moved
             case CellMove():
                 new: list[Any] = arithmetic.cell(move, maps.moves, table, state)
                 return new
-
-    def _meter_factors(self, factors: Sequence[Factor], state: State) -> None:
-        """Shows the meter how a product of factors I - scale·v vᵀ is computed one factor after the other."""
-        meter, region, values = self.arithmetic.meter, self.arithmetic.region, list(state)
-        for scale, vector in factors:
-            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
-            meter.sum(terms, region)
-            product: Value = sum((e * v for e, v in terms), 0)
-            meter.sum([(scale, product)], region)
-            amount = plain(scale * product)
-            for i, e in enumerate(vector):
-                if e != 0:
-                    meter.sum([(1, values[i]), (-e, amount)], region)
-                    values[i] = plain(values[i] - e * amount)
 
     def _selected(self, values: Mapping[int, Any]) -> int:
         chosen = [i for i, v in values.items() if v != self.arithmetic.zero]
@@ -554,14 +409,13 @@ class Stepper:
                 if v not in (0, zero):
                     table[name(i, part)] = v
 
-    def answer(self, stream: Table, region: FormRegion | None = None) -> NextLetters | None:
+    def answer(self, stream: Table, region: Region = NUMBERS) -> NextLetters | None:
         """Returns the answer of the decoder; None if spans leave it open."""
         key = tuple([stream.get(name, self.arithmetic.zero) for name in self.decoder_reads])
-        if region is not None and _has_forms(key):
-            self.arithmetic.region = region
+        self.arithmetic.region = region = region.around(key)
+        if region.has_unknowns:
             return self._decode(stream)
         if key not in self._answers:
-            self.arithmetic.region = _NOWHERE
             self._answers[key] = self._decode(stream)
         return self._answers[key]
 
@@ -584,7 +438,7 @@ class Stepper:
         best: int = arithmetic.largest(products)
         for lead, answer in zip(arithmetic.leads(decoder, best, products, stream), answers, strict=True):
             if answer != answers[best] and not arithmetic.above(lead, Fraction(0)):
-                if isinstance(arithmetic, SpanArithmetic):
+                if arithmetic.leaves_open:
                     return None
                 raise Undecided("two points of the decoder with different answers are equally near")
         return answers[best]

@@ -11,22 +11,16 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nerode.kernel.claims import RECOGNISE, VALID_PREFIXES, Failure, Refutation
-from nerode.kernel.languages import LanguageMachine, LetterNames, NextLetters
+from nerode.kernel.letters import LanguageMachine, LetterNames, NextLetters
 from nerode.kernel.network import CheckedNetwork
-from nerode.kernel.step import ExactArithmetic, SpanArithmetic, Stepper
-from nerode.kernel.work import OverBudget, Undecided, WorkCount
+from nerode.kernel.step import Stepper
+from nerode.kernel.work import Undecided, WorkCount
 
 WalkCell = Hashable
-
-_PATIENCE = 6_000
-"""Cells that are searched for a word on which the network fails."""
-
-_SPAN_PATIENCE = 2_000
-"""The same in interval arithmetic, which is slower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,11 +267,7 @@ class ConfigurationDomain(Domain):
 
 
 class PointDomain(ConfigurationDomain):
-    """Cells with one value per coordinate: the joint configurations of network and language.
-
-    In interval arithmetic the value is a span around the run of one word; an answer that it leaves open
-    counts as correct, so that only words that surely fail are found.
-    """
+    """Cells with one value per coordinate: the joint configurations of network and language."""
 
     # Layers remember their steps, so that most cells are much quicker than the first ones.
     steps_evenly = False
@@ -289,26 +279,4 @@ class PointDomain(ConfigurationDomain):
     def images(self, cell: Any, letter: int) -> list[Image]:
         """Returns the next state and configuration."""
         new, got = self.stepper.step(cell[0], letter)
-        found = self.arrival(cell, letter, new, got)
-        if got is None and isinstance(self.stepper.arithmetic, SpanArithmetic):
-            return [replace(image, got=image.expected) for image in found]
-        return found
-
-
-def find_failing_word(problem: CheckProblem, task: str, *, limit: int = _PATIENCE) -> Failure | None:
-    """Returns the failure on a shortest word if a limited search finds one.
-
-    Piecewise linear networks are run in exact arithmetic, others in interval arithmetic without noise.
-    """
-    arithmetics = ((ExactArithmetic(problem.network), limit), (SpanArithmetic(problem.work), _SPAN_PATIENCE))
-    for arithmetic, most in arithmetics:
-        try:
-            domain = PointDomain(problem, Stepper(problem.network, arithmetic))
-            failure = walk(problem, domain, task, limit=min(most, limit)).failure
-        except (Undecided, OverBudget):
-            continue
-        if failure is not None and failure.refutation is not None:
-            return failure
-        if failure is None:
-            return None
-    return None
+        return self.arrival(cell, letter, new, got)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from nerode.kernel.network import Row, before
+from nerode.kernel.network import CellMove, PointTable, Row, before
 from nerode.kernel.numbers import Number, rational
 from nerode.kernel.work import Undecided, WorkCount
 
@@ -97,11 +97,6 @@ def clip(a: Span) -> Span:
 def exp(a: Span) -> Span:
     """Returns a span around the exponentials."""
     return _exp_at(a[0])[0], _exp_at(a[1])[1]
-
-
-def tanh(a: Span) -> Span:
-    """Returns a span around the hyperbolic tangents."""
-    return _tanh_at(a[0])[0], _tanh_at(a[1])[1]
 
 
 def tanhs(values: Iterable[Span]) -> list[Span]:
@@ -253,3 +248,112 @@ def _total(start: int, terms: Sequence[tuple[int, int]], spans: Sequence[Span]) 
         low += c * a
         high += c * b
     return low, high
+
+
+class SpanArithmetic:
+    """Spans; after every letter every coordinate is widened by the noise.
+
+    Attributes:
+        noise: in units of 2**-96.
+        work: counts the operations.
+    """
+
+    zero = ZERO
+    one = (ONE, ONE)
+    meter = None
+    leaves_open = True
+
+    def __init__(self, work: WorkCount, noise: int = 0) -> None:
+        self.work = work
+        self.noise = noise
+        self._leads: dict[int, SpanRows] = {}
+
+    def rows(self, rows: Iterable[Row], width: int = 0) -> SpanRows:
+        """Returns an affine map of names and of a state of this width."""
+        return SpanRows(rows, width, self.work)
+
+    def value(self, number: Number) -> Span:
+        """Returns the span around a stored number."""
+        return around(number)
+
+    def settle(self, layer: int, values: Sequence[Span]) -> tuple[Span, ...]:
+        """Returns the new state of a layer, with noise."""
+        return tuple([(low - self.noise, high + self.noise) for low, high in values])
+
+    def gated(self, gate: Span, value: Span, write: Span) -> Span:
+        """Returns gate · value + write."""
+        return add(multiply(gate, value), write)
+
+    def squash(self, activation: str, values: Sequence[Span], layer: int) -> list[Span]:
+        """Returns the activations of values."""
+        self.work.spend(200 * len(values))
+        if activation == "tanh":
+            return tanhs(values)
+        return list(map(relu if activation == "relu" else clip, values))
+
+    def cell(
+        self, move: CellMove, maps: Sequence[SpanRows], table: Mapping[str, Span], state: Sequence[Span]
+    ) -> list[Span]:
+        """Returns the new state of a gated cell."""
+        self.work.spend(1_000 * len(state))
+        return _gru(move, maps, table, state) if move.cell == "gru" else _lstm(move, maps, table, state)
+
+    def above(self, value: Span, threshold: Fraction) -> bool | None:
+        """Whether the values are above the threshold; None if some are and some are not."""
+        low, high = value
+        below, bound = threshold.denominator, threshold.numerator * ONE
+        return True if low * below > bound else False if high * below <= bound else None
+
+    def largest(self, products: Sequence[Span]) -> int:
+        """Returns the number of the value that seems largest."""
+        return max(range(len(products)), key=lambda i: sum(products[i]))
+
+    def leads(
+        self, points: PointTable, best: int, products: Sequence[Span], table: Mapping[str, Span]
+    ) -> list[Span]:
+        """Returns how far one product is above each; the difference as one row is tighter than two spans."""
+        if best not in self._leads:
+            mine = points.points[best]
+            rows = [
+                tuple((n, a - b) for n, a, b in zip(points.reads, mine, p, strict=True))
+                for p in points.points
+            ]
+            self._leads[best] = SpanRows([(0, row) for row in rows], 0, self.work)
+        return self._leads[best].all_values(table)
+
+
+def _gru(
+    move: CellMove, maps: Sequence[SpanRows], table: Mapping[str, Span], state: Sequence[Span]
+) -> list[Span]:
+    reset, update = (sigmoids(rows.all_values(table, state)) for rows in maps[:2])
+    read = tuple(map(multiply, reset, state))
+    candidate = tanhs(maps[2].all_values(table, read))
+    shares = update if move.cap == 1 else [_capped(z, move.cap) for z in update]
+    return list(map(mix, shares, state, candidate))
+
+
+def _capped(share: Span, cap: Fraction) -> Span:
+    """1 - cap·(1 - share), which grows with the share."""
+    kept = outer(cap, cap)
+    low, high = (multiply(kept, (ONE - end, ONE - end)) for end in share)
+    return ONE - low[1], ONE - high[0]
+
+
+def _lstm(
+    move: CellMove, maps: Sequence[SpanRows], table: Mapping[str, Span], state: Sequence[Span]
+) -> list[Span]:
+    """The states h, c (and n) of an LSTM or sLSTM cell."""
+    width = len(move.gates[0])
+    write, forget, shown, inner = (rows.all_values(table, state[:width]) for rows in maps)
+    kept = sigmoids(forget)
+    amount = sigmoids(write) if move.cell == "lstm" else list(map(exp, write))
+    new = [
+        add(multiply(k, c), multiply(a, z))
+        for k, c, a, z in zip(kept, state[width : 2 * width], amount, tanhs(inner), strict=True)
+    ]
+    gates = sigmoids(shown)
+    if move.cell == "lstm":
+        return [*map(multiply, gates, tanhs(new)), *new]
+    total = [add(multiply(k, n), a) for k, n, a in zip(kept, state[2 * width :], amount, strict=True)]
+    h = [multiply(o, divide(c, n)) for o, c, n in zip(gates, new, total, strict=True)]
+    return [*h, *new, *total]

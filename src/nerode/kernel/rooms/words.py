@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from nerode.kernel.network import AffineMove, CheckedLayer, CheckedNetwork, now, seen_unit, split_rows
 from nerode.kernel.numbers import Number, combined, rational
-from nerode.kernel.windows import nilpotent_window
+from nerode.kernel.rooms.windows import nilpotent_window
 from nerode.kernel.work import Undecided
 
 Vector = dict[int, Fraction]

@@ -17,19 +17,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.numbers import Number, Rational, RootSum, gaussian_parts, sign
+from nerode.kernel.network import CheckedNetwork
+from nerode.kernel.numbers import (
+    NUMBERS,
+    Number,
+    Rational,
+    Region,
+    grid_of,
+    known_rational,
+    power_of_four,
+    sign,
+)
+from nerode.kernel.rooms.meter import ExactnessMeter, size
 from nerode.kernel.work import Undecided
 
 SCALE, NEW_SCALE = "scale", "new scale"
 """The scale before a letter and, where tanh takes it to another number, after it."""
-
-_MAX_POWER = 400
-"""Powers of four up to this are computed."""
 
 
 class AffineForm:
@@ -53,7 +61,7 @@ class AffineForm:
             kept = {name: amount for name, amount in terms.items() if amount != 0}
             constant = self.constant + other.constant
             return AffineForm(constant, kept) if kept else constant
-        return AffineForm(self.constant + _rational(other), self.terms)
+        return AffineForm(self.constant + known_rational(other), self.terms)
 
     __radd__ = __add__
 
@@ -71,7 +79,7 @@ class AffineForm:
             raise Undecided(f"the product of two unknown values, {self} and {other}, is not affine")
         if other == 0:
             return 0
-        constant = self.constant and self.constant * _rational(other)
+        constant = self.constant and self.constant * known_rational(other)
         return AffineForm(constant, {name: a * other for name, a in self.terms.items()})
 
     __rmul__ = __mul__
@@ -119,6 +127,10 @@ class ValueRange:
         high_fits = self.high is None or (other.high is not None and other.high <= self.high)
         return low_fits and high_fits
 
+    def end(self, direction: Rational) -> Rational | None:
+        """The end of the range on the side of a number's sign."""
+        return self.high if direction > 0 else self.low
+
     def moved(self, by: int) -> ValueRange:
         """The range of the values plus a whole number."""
         low = None if self.low is None else self.low + by
@@ -145,7 +157,7 @@ class Cut(Exception):
 
 
 @dataclass(slots=True)
-class FormRegion:
+class FormRegion(Region):
     """The ranges of all unknowns; compares forms and takes their ReLU on the whole region.
 
     Attributes:
@@ -159,7 +171,7 @@ class FormRegion:
         rays: unknowns that are any positive numbers.
         exponent: the counter of which the scale, or else the first number of the chain, is the power of four;
             the scale is any positive number then.
-        tanh: the value that a coordinate takes where its layer applies tanh to a form; None if unknown.
+        squashed: the value that a coordinate takes where its layer applies tanh to a form; None if unknown.
     """
 
     ranges: dict[str, ValueRange]
@@ -169,13 +181,22 @@ class FormRegion:
     registers: dict[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
     rays: set[str] = field(default_factory=set)
     exponent: str = ""
-    tanh: Callable[[tuple[int, int], Value], Value] | None = None
+    squashed: Callable[[tuple[int, int], Value], Value] | None = None
     _named: dict[AffineForm, str] = field(default_factory=dict)
 
     @property
-    def has_only_rays(self) -> bool:
+    def has_unknowns(self) -> bool:  # type: ignore[override]
+        """Whether some value may be a form over unknowns."""
+        return bool(self.ranges)
+
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
         """Whether nothing is unknown but positive numbers, so that equal forms have equal images."""
         return self.ranges.keys() <= self.rays
+
+    def around(self, *vectors: Sequence[Value]) -> Region:
+        """Returns this region if some value is a form, the region of numbers otherwise."""
+        return self if any(AffineForm in map(type, vector) for vector in vectors) else NUMBERS
 
     def bounds(self, value: Value) -> tuple[Rational | None, Rational | None]:
         """Returns the least and the greatest value; None for none."""
@@ -183,28 +204,26 @@ class FormRegion:
 
     def least(self, value: Value) -> Rational | None:
         """Returns the least value; None for none."""
-        if type(value) is int:
-            return value
-        if not isinstance(value, AffineForm):
-            return _rational(value)
-        if len(self.chain) == 1 and not self.scaled:
-            return self._end(value, -1)
-        return min(self._sums(value, -1), default=None)
+        return self._bound(value, -1)
 
     def greatest(self, value: Value) -> Rational | None:
         """Returns the greatest value; None for none."""
+        return self._bound(value, 1)
+
+    def _bound(self, value: Value, side: int) -> Rational | None:
+        """The extreme value on one side; None for none."""
         if not isinstance(value, AffineForm):
-            return _rational(value)
+            return known_rational(value)
         if len(self.chain) == 1 and not self.scaled:
-            return self._end(value, 1)
-        return max(self._sums(value, 1), default=None)
+            return self._end(value, side)
+        return max(self._sums(value, side), key=lambda total: side * total, default=None)
 
     def _end(self, value: AffineForm, side: int) -> Rational | None:
         """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
         total = value.constant
         for name, given in value.terms.items():
-            known, amount = self.ranges[name], given if type(given) is int else _rational(given)
-            end = known.high if (amount > 0) == (side > 0) else known.low
+            known, amount = self.ranges[name], given if type(given) is int else known_rational(given)
+            end = known.end(amount * side)
             if end is None:
                 return None
             total += amount * end
@@ -223,12 +242,12 @@ class FormRegion:
         coefficients[one] = value.constant
         products: dict[str, dict[str, Rational]] = {}
         for name, amount in value.terms.items():
-            _rational(amount)
+            known_rational(amount)
             if name in self.scaled:
                 products.setdefault(_scale_of(name), {})[name] = amount
         for scaled in products.values():
             shown = self.direction(AffineForm(0, scaled))
-            end = self.greatest(shown) if side > 0 else self.least(shown)
+            end = self._bound(shown, side)
             if end is None or (self.exponent and end * side > 0):
                 return []
             coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
@@ -242,8 +261,7 @@ class FormRegion:
                 wide = amount * sign * side > 0
                 coefficients[k - 1 if wide else k] += amount * sign * (most if wide else least)
             else:
-                known = self.ranges[name]
-                end = known.high if (amount > 0) == (side > 0) else known.low
+                end = self.ranges[name].end(amount * side)
                 if end is None:
                     return []
                 coefficients[one] += amount * end
@@ -291,10 +309,9 @@ class FormRegion:
 
     def relu(self, value: Value) -> Value:
         """Returns max(value, 0)."""
-        if type(value) is int:
-            return value if value > 0 else 0
         if not isinstance(value, AffineForm):
-            return value if sign(value) > 0 else 0
+            positive: Number = NUMBERS.relu(value)
+            return positive
         direction = self.direction(value)
         if not isinstance(direction, AffineForm):
             return value if sign(direction) > 0 else 0
@@ -307,12 +324,6 @@ class FormRegion:
         self._cut(direction)
         return self._new_unknown(value, high)
 
-    def image(self, function: str, value: Value) -> Value:
-        """Returns the ReLU or the sign of a value, or 4 to the power of it."""
-        if function == "relu":
-            return self.relu(value)
-        return self.sign(value) if function == "sign" else self._power(value)
-
     def sign(self, value: Value) -> Value:
         """Returns 1, 0 or -1."""
         if not isinstance(value, AffineForm):
@@ -324,17 +335,21 @@ class FormRegion:
             self.ranges[name] = ValueRange(-1, 1)
             return AffineForm(0, {name: 1})
 
-    def _power(self, value: Value) -> Value:
-        constant = value.constant if isinstance(value, AffineForm) else _rational(value)
-        if constant.denominator != 1 or not -_MAX_POWER <= constant <= _MAX_POWER:
-            raise Undecided(f"4 to the power {value} is not computed")
-        power = Fraction(4) ** int(constant)
+    def power(self, value: Value) -> Value:
+        """Returns 4 to the power of a value, where that is known."""
         if not isinstance(value, AffineForm):
-            return power
+            number: Number = NUMBERS.power(value)
+            return number
+        power = power_of_four(value.constant, value)
         if not self.exponent or value.terms != {self.exponent: 1}:
             raise Undecided(f"4 to the power {value} is not known")
         (whole,) = [name for name, factor in self.scaled.items() if not factor] or [next(iter(self.chain))]
         return AffineForm(0, {whole: power})
+
+    def tanh(self, place: tuple[int, int], value: Value) -> Value:
+        """Returns the value that a coordinate takes where its layer applies tanh to a form."""
+        squashed = self.squashed or NUMBERS.tanh
+        return squashed(place, value)
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:
         """The unknown that stands for the ReLU of a form; the same one for the same form."""
@@ -412,20 +427,71 @@ def _scale_of(product: str) -> str:
     return product.partition("·")[0]
 
 
-def grid_of(value: Number) -> int | None:
-    """Returns the least g ≥ 0 such that the number (both parts of it) is a multiple of 2**-g."""
-    if isinstance(value, int):
-        return 0
-    if isinstance(value, Fraction):
-        denominator = value.denominator
-        return denominator.bit_length() - 1 if denominator & (denominator - 1) == 0 else None
-    parts = gaussian_parts(value)
-    grids = [None] if parts is None else [grid_of(part) for part in parts]
-    return None if None in grids else max(g for g in grids if g is not None)
+class CounterMeter(ExactnessMeter):
+    """A meter of values that may be forms; where a counter has no bound, sums grow with the length.
+
+    Args:
+        network: the network.
+        counters: for each counter (by the name of its unknown) its start and what each letter adds.
+    """
+
+    def __init__(self, network: CheckedNetwork, counters: Mapping[str, tuple[int, tuple[int, ...]]]) -> None:
+        self._counters = counters
+        self._growths: dict[AffineForm, tuple[Rational, Rational]] = {}
+        super().__init__(network)
+
+    def _measure(self, value: Value, region: Any) -> tuple[Value, Value]:
+        """Bounds of the positive and of the negative part of a value, neither of them negative.
+
+        Where a counter has no bound, they are forms in which its name stands for its absolute value.
+        """
+        if not isinstance(value, AffineForm):
+            return super()._measure(value, region)
+        low, high = region.bounds(value)
+        above = self._most(value, region) if high is None else high
+        below = self._most(-value, region) if low is None else -low
+        if low is not None and low >= 0:
+            return above, 0
+        if high is not None and high <= 0:
+            return 0, below
+        return _positive(above), _positive(below)
+
+    def _most(self, value: AffineForm, region: FormRegion) -> Value:
+        """The greatest value of a form; counters without a bound on that side count by the letter."""
+        bound: Value = value.constant
+        for name, amount in value.terms.items():
+            end = region.ranges[name].end(amount)
+            if end is not None:
+                bound = bound + amount * end
+            elif name in self._counters:
+                bound = bound + AffineForm(0, {name: size(amount)})
+            else:
+                self.give_up()
+        return bound
+
+    def _growth(self, bound: Value) -> tuple[Rational, Rational]:
+        """A bound as a number and a number per letter.
+
+        The unknowns are counters before the last letter of a word, so one letter less has moved them.
+        """
+        if not isinstance(bound, AffineForm):
+            return super()._growth(bound)
+        if bound not in self._growths:
+            self._growths[bound] = self._growth_of(bound)
+        return self._growths[bound]
+
+    def _growth_of(self, bound: AffineForm) -> tuple[Rational, Rational]:
+        growing = [(amount, *self._counters[name]) for name, amount in bound.terms.items()]
+        start = sum((amount * abs(first) for amount, first, _ in growing), bound.constant)
+        slope: Rational = max(
+            sum((amount * abs(steps[letter]) for amount, _, steps in growing), 0)
+            for letter in range(len(self._network.alphabet.symbols))
+        )
+        return start - slope, slope
 
 
-def _rational(value: Value) -> Rational:
-    if isinstance(value, RootSum):
-        raise Undecided(f"the irrational number {value} meets an unknown value")
-    assert not isinstance(value, AffineForm)
-    return value
+def _positive(bound: Value) -> Value:
+    """The bound of the positive part of what a bound is for."""
+    if isinstance(bound, AffineForm):
+        return AffineForm(max(bound.constant, 0), bound.terms)
+    return bound if sign(bound) > 0 else 0

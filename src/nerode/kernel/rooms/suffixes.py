@@ -17,18 +17,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import PREDICT, Failure, Refutation, backoff_claim
-from nerode.kernel.languages import END, START, BackoffTable
+from nerode.kernel.claims import EXACT, PREDICT, Claim, Failure, Refutation
+from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows
-from nerode.kernel.ngrams import ModelComparison, shown_decimal
 from nerode.kernel.numbers import plain
-from nerode.kernel.spans import ONE, PLACES, Span, divide, exp, multiply
+from nerode.kernel.rooms.models import START, BackoffTable
+from nerode.kernel.rooms.ngrams import ModelComparison, shown_decimal
+from nerode.kernel.rooms.spans import ONE, PLACES, Span, divide, exp, multiply
+from nerode.kernel.rooms.words import WordUnits, require_window
 from nerode.kernel.walk import CheckProblem
-from nerode.kernel.words import WordUnits, require_window
 from nerode.kernel.work import Undecided, WorkCount
 
 Context = tuple[int, ...]
@@ -38,13 +38,26 @@ Log = int | Fraction
 _MOST_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class WorstContext:
-    """The cell with the largest bound of the L1 distance, and the number of cells."""
+def backoff_claim(*, normalised: bool, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of a back-off model from the first word on.
 
-    bound: Fraction
-    context: Context
-    cells: int
+    Args:
+        normalised: whether the model's probabilities are divided by their sum.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
+    share = ", divided by the sum over all words and the end" if normalised else ""
+    return Claim(
+        scope=EXACT,
+        method="n-gram-suffixes",
+        task=PREDICT,
+        covers=(
+            "After every prefix, the empty one included, the network's distribution over the next word and "
+            f"the end is {how}, computed in exact arithmetic; the model gives a word 10 to the power of its "
+            f"logarithm after the start mark and the prefix, back-off weights added{share}."
+        ),
+        eps=eps,
+    )
 
 
 def compare_contexts(problem: CheckProblem, cover: Mapping[str, Any], task: str) -> ModelComparison:
@@ -56,12 +69,12 @@ def compare_contexts(problem: CheckProblem, cover: Mapping[str, Any], task: str)
     if task != PREDICT:
         raise Undecided(f"a back-off model is compared for {PREDICT!r}, not for {task!r}")
     cells = ContextCells(problem)
-    worst = cells.worst()
+    bound, context = cells.worst()
     return ModelComparison(
-        cells=worst.cells,
-        distances={PREDICT: worst.bound},
+        cells=len(cells.cells),
+        distances={PREDICT: bound},
         claim=lambda _, eps: backoff_claim(normalised=cells.model.normalised, eps=eps),
-        wrong=lambda _, eps: cells.wrong(worst, eps or Fraction(0)),
+        wrong=lambda _, eps: cells.wrong(bound, context, eps or Fraction(0)),
     )
 
 
@@ -97,13 +110,13 @@ class ContextCells:
         self.cells = sorted(wanted, key=lambda c: (len(c), c))
         problem.work.count_cells(len(self.cells))
 
-    def worst(self) -> WorstContext:
-        """Returns the cell with the largest bound."""
+    def worst(self) -> tuple[Fraction, Context]:
+        """Returns the largest bound of the L1 distance, and the first cell that has it."""
         model = self.model
         weights: dict[Context, Log] = {}
         ranges: dict[Context, tuple[Log, Log]] = {}
         sums: dict[Context, Span] = {}
-        worst = WorstContext(Fraction(-1), (), len(self.cells))
+        worst: tuple[Fraction, Context] = (Fraction(-1), ())
         for c in self.cells:
             own, shorter = model.own(c), c[1:]
             touched = range(model.end + 1) if not c else {*own, *self._added.get(c, ())}
@@ -123,8 +136,8 @@ class ContextCells:
             bound = _ten_to(high - low, model.unit)[1] - ONE if high > low else 0
             if not model.normalised:
                 bound += max(abs(total[0] - ONE), abs(total[1] - ONE))
-            if Fraction(bound, ONE) > worst.bound:
-                worst = WorstContext(Fraction(bound, ONE), c, len(self.cells))
+            if Fraction(bound, ONE) > worst[0]:
+                worst = (Fraction(bound, ONE), c)
         return worst
 
     def _score(self, context: Context, word: int) -> Log:
@@ -132,9 +145,9 @@ class ContextCells:
         parts = (self._added.get(context[i:]) for i in range(len(context) + 1))
         return sum(part.get(word, 0) for part in parts if part)
 
-    def wrong(self, worst: WorstContext, eps: Fraction) -> Failure:
+    def wrong(self, bound: Fraction, context: Context, eps: Fraction) -> Failure:
         """Returns the failure of a network whose bound is not below eps, with a prefix if one is wrong."""
-        model, context = self.model, worst.context
+        model = self.model
         scores = [self._score(context, w) for w in range(model.end + 1)]
         top = max(scores)
         powers = [_ten_to(score - top, model.unit) for score in scores]
@@ -149,7 +162,7 @@ class ContextCells:
         if prefix is None or distance < eps:
             return Failure(
                 what=f"after {shown} the distance to the model is only known to be at most "
-                f"{shown_decimal(worst.bound)}, which is not below {shown_decimal(eps)}",
+                f"{shown_decimal(bound)}, which is not below {shown_decimal(eps)}",
                 entry="evidence.n-gram-suffixes",
             )
         return Failure(

@@ -15,18 +15,19 @@ Implements: [Dankowiakowski2025, Theorem 1]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import DTYPES
-from nerode.kernel.languages import NextLetters
-from nerode.kernel.meter import fits
+from nerode.kernel.claims import DONE, DTYPES, UNDER_NOISE, Claim
+from nerode.kernel.letters import NextLetters
 from nerode.kernel.network import AffineMove, CheckedNetwork, PointTable, Row, ScoreRows, now
 from nerode.kernel.numbers import Number, rational, read_interval, read_rational
 from nerode.kernel.reader import entries, listing, quoted, whole
-from nerode.kernel.spans import ONE, Span, SpanRows, inner, outer
-from nerode.kernel.step import SpanArithmetic, States, Stepper, Table
-from nerode.kernel.walk import CheckProblem, ConfigurationDomain, Image, WalkCell
+from nerode.kernel.rooms.meter import fits
+from nerode.kernel.rooms.spans import ONE, Span, SpanArithmetic, SpanRows, inner, outer
+from nerode.kernel.step import States, Stepper
+from nerode.kernel.walk import CheckProblem, ConfigurationDomain, Image, PointDomain, WalkCell, walk
 from nerode.kernel.work import Undecided, Unreadable
 
 Json = Any
@@ -132,11 +133,6 @@ class NodeDomain(ConfigurationDomain):
         self._node(found[0].cell, new)
         return found
 
-    def require_as_many_boxes(self, nodes: int) -> None:
-        """Raises Undecided unless every listed box belongs to a node."""
-        if len(self._inside) != nodes:
-            raise Undecided(f"there are {len(self._inside)} boxes for {nodes} nodes")
-
     def _node(self, node: Any, states: States) -> WalkCell:
         number = self._number.setdefault(node, len(self._number))
         if number >= len(self._inside):
@@ -147,6 +143,18 @@ class NodeDomain(ConfigurationDomain):
                     raise Undecided(f"coordinate {i} of layer {n} {_shown(span)} leaves the box of its node")
         result: WalkCell = node
         return result
+
+
+class SearchDomain(PointDomain):
+    """Spans around the runs of single words, to find one that surely fails: open answers pass as correct."""
+
+    def __init__(self, problem: CheckProblem) -> None:
+        super().__init__(problem, Stepper(problem.network, SpanArithmetic(problem.work)))
+
+    def images(self, cell: Any, letter: int) -> list[Image]:
+        """Returns the next span and configuration."""
+        found = super().images(cell, letter)
+        return [replace(i, got=i.expected) if i.got is None else i for i in found]
 
 
 def _holds(interval: Span, span: Span) -> bool:
@@ -205,7 +213,9 @@ class RoundedSpans(SpanArithmetic):
         found = super().squash(activation, values, layer)
         return [(low - _TANH_ERROR, high + _TANH_ERROR) for low, high in found]
 
-    def leads(self, points: PointTable, best: int, products: Sequence[Span], table: Table) -> list[Span]:
+    def leads(
+        self, points: PointTable, best: int, products: Sequence[Span], table: Mapping[str, Span]
+    ) -> list[Span]:
         """Returns how far one product is above each; both are computed by themselves."""
         rows: list[Row] = [(0, tuple(zip(points.reads, point, strict=True))) for point in points.points]
         errors = self.rows(rows).errors(table)
@@ -256,3 +266,64 @@ def _numbers(network: CheckedNetwork, move: AffineMove) -> list[Fraction]:
     for bias, terms in rows:
         found += [bias, *(c for _, c in terms)]
     return [rational(v, "the bound of roundings") for v in found]
+
+
+_NOISY = "computed in exact arithmetic"
+_ROUNDED = (
+    "computed in float32 one letter after the other, where every operation rounds to nearest, sums are taken "
+    "in any order with or without fused operations, tanh is off by at most 2**-20 and answers are taken from "
+    "the computed outputs (above 0, or the largest)"
+)
+
+
+def noise_claim(*, task: str, method: str, eps: Fraction) -> Claim:
+    """Returns the claim that a network does a language whatever a bounded noise does."""
+    return Claim(
+        scope=UNDER_NOISE,
+        method=method,
+        task=task,
+        covers=(
+            f"{DONE[task]}, {_NOISY}, even if after every letter every coordinate of "
+            "the state is moved by any amount of at most eps."
+        ),
+        eps=eps,
+    )
+
+
+def rounded_claim(*, task: str, method: str, eps: Fraction) -> Claim:
+    """Returns the claim that a network does a language in float32, even under noise of eps on top."""
+    claim = noise_claim(task=task, method=method, eps=eps)
+    return replace(claim, dtype="float32", covers=claim.covers.replace(_NOISY, _ROUNDED))
+
+
+def claims_under_noise(
+    problem: CheckProblem,
+    method: str,
+    cover: Mapping[str, Json],
+    task: str,
+    stated: Sequence[Claim] | None,
+    cells: int,
+) -> list[Claim]:
+    """Returns the claims that follow from boxes which are closed under noise.
+
+    Of listed boxes also that in float32, if they are closed under its roundings as well, unless other claims
+    are stated.
+
+    Raises:
+        Undecided: if a float32 claim is stated, and they are not; or if a listed box belongs to no node.
+    """
+    if method == "state-boxes" and len(cover["boxes"]) != cells:
+        raise Undecided(f"there are {len(cover['boxes'])} boxes for {cells} nodes")
+    noise = read_noise(cover["noise"])
+    claims = [noise_claim(task=task, method=method, eps=noise)]
+    if method != "state-boxes" or not (stated is None or any(c.dtype is not None for c in stated)):
+        return claims
+    try:
+        result = walk(problem, NodeDomain(problem, cover, rounded=True), task)
+        if result.failure is not None:
+            raise Undecided(f"in float32, {result.failure.what}")
+    except Undecided:
+        if stated is not None:
+            raise
+        return claims
+    return [*claims, rounded_claim(task=task, method=method, eps=noise / 2)]

@@ -12,21 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import Claim, expected_readings, fragile_claim, window_claim
+from nerode.kernel.claims import EXACT, FRAGILE, WINDOW, Claim
 from nerode.kernel.network import (
     AffineMove,
     CheckedLayer,
     CheckedNetwork,
     GatedMove,
     Matrix,
+    Row,
     move_maps,
     now,
-    row_value,
     seen_unit,
     split_rows,
     unit,
 )
-from nerode.kernel.numbers import Number, RootSum, combined, num_bits, rational, real_bounds
+from nerode.kernel.numbers import Irrational, Number, combined, num_bits, rational
 from nerode.kernel.reader import listing, text, whole
 from nerode.kernel.step import ExactArithmetic, States, Stepper
 from nerode.kernel.walk import CheckProblem
@@ -40,10 +40,24 @@ MAX_COLUMNS = 512
 _CONTRACTION = "the contraction bound"
 
 
-def nilpotent_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
+def window_claims(
+    problem: CheckProblem, method: str, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claim that only the last letters matter.
+    """Returns the claims that follow from the evidence of a method.
+
+    Raises:
+        Undecided: if it shows nothing.
+    """
+    match method:
+        case "nilpotent-window":
+            return [_nilpotent_claim(problem, evidence)]
+        case "contraction-window":
+            return _contraction_claims(problem, evidence, sizes)
+    return _fragile_claims(problem, evidence, sizes)
+
+
+def _nilpotent_claim(problem: CheckProblem, evidence: Mapping[str, Any]) -> Claim:
+    """The claim that only the last letters matter.
 
     What is verified: the state of every layer depends on few letters alone (`nilpotent_window`).
     """
@@ -51,13 +65,13 @@ def nilpotent_claims(
     found = nilpotent_window(problem.network)
     if letters < found:
         raise Undecided(f"{found} letters matter, not {letters}")
-    return [window_claim(method="nilpotent-window", letters=letters)]
+    return window_claim(method="nilpotent-window", letters=letters)
 
 
-def contraction_claims(
+def _contraction_claims(
     problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claims that earlier letters change what the decoder reads by less than eps.
+    """The claims that earlier letters change what the decoder reads by less than eps.
 
     What is verified: there is one layer h = A h + w(letter) with |A| < 1 (largest row sum). Two runs that
     share their last n letters differ by at most |A|ⁿ · 2R, where R bounds the states, times the slope of the
@@ -196,10 +210,21 @@ def _norm(layer: CheckedLayer) -> Fraction:
 def _writes(layer: CheckedLayer, stream: Mapping[str, Number]) -> list[Fraction]:
     table = dict(stream)
     for i, row in enumerate(layer.units):
-        table[unit(i)] = max(row_value(row, table, _CONTRACTION), Fraction(0))
+        table[unit(i)] = max(_row_value(row, table, _CONTRACTION), Fraction(0))
     move = layer.move
     rows = move.writes if isinstance(move, GatedMove) else move_maps(move)[0]
-    return [row_value(row, table, _CONTRACTION) for row in rows]
+    return [_row_value(row, table, _CONTRACTION) for row in rows]
+
+
+def _row_value(row: Row, table: Mapping[str, Number], what: str) -> Fraction:
+    """A row in rational numbers; a name that is not in the table stands for zero.
+
+    Raises:
+        Undecided: for an irrational number, which `what` does not allow.
+    """
+    bias, terms = row
+    parts = (rational(c, what) * rational(table[name], what) for name, c in terms if name in table)
+    return sum(parts, rational(bias, what))
 
 
 def _slope(layer: CheckedLayer) -> Fraction:
@@ -218,10 +243,10 @@ def _absolute(values: Iterable[Number]) -> Fraction:
     return sum((abs(rational(v, _CONTRACTION)) for v in values), Fraction(0))
 
 
-def fragile_claims(
+def _fragile_claims(
     problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
 ) -> list[Claim]:
-    """Returns the claims that a linear layer never corrects an error.
+    """The claims that a linear layer never corrects an error.
 
     What is verified: after two words the layers below are in the same states and the layer, which is linear,
     in two different ones; the identity word leads from each back to itself; and after both words and a
@@ -272,8 +297,49 @@ def fragile_claims(
 
 def _modulus(value: Number) -> Fraction:
     """The absolute value, rounded up to a multiple of 2**-20 where the number is irrational."""
-    if not isinstance(value, RootSum):
+    if not isinstance(value, Irrational):
         return abs(Fraction(value))
     square = value * value.conjugate()
-    high = real_bounds(square, 128)[1] if isinstance(square, RootSum) else Fraction(square)
+    high = square.real_bounds(128)[1] if isinstance(square, Irrational) else Fraction(square)
     return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)
+
+
+def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
+    """Returns the claim that only the last letters matter: for the answer, or up to eps."""
+    what = (
+        "the answer after a prefix does not depend on earlier ones"
+        if eps is None
+        else "earlier ones change every number that the decoder reads by less than eps"
+    )
+    return Claim(
+        scope=EXACT,
+        method=method,
+        task=WINDOW,
+        covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
+        eps=eps,
+    )
+
+
+def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
+    """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
+    if eps is None:
+        covers = (
+            "A word acts as the identity on two reachable states of a linear layer that the language tells "
+            "apart, so the layer repeats every error along their difference: no noise above 0 is corrected"
+        )
+    else:
+        covers = (
+            "Noise of +eps or -eps with equal chances along the difference of the two states (in the largest "
+            "coordinate), added each time the identity word was read, first reaches the middle between them "
+            f"after {readings} readings in expectation"
+        )
+    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
+
+
+def expected_readings(gap: Fraction, eps: Fraction) -> int:
+    """Returns how many steps of ±eps it takes in expectation to be gap/2 away from the start.
+
+    A walk of steps ±1 leaves the interval from -a to a after a² steps in expectation.
+    """
+    steps = -(-gap // (2 * eps))
+    return int(steps) ** 2

@@ -9,7 +9,7 @@ What is verified, over all states of all cells that a walk visits:
 2. The same for every grouping of a parallel scan ("any order"): `_scan_needs`.
 3. The format holds every weight exactly, and nothing is finer than its smallest normal number.
 
-Where a counter has no bound, sums grow with the length; the claim then says up to which length they fit.
+Where sums grow with the length (`rooms.forms`), the claim says up to which length they fit.
 """
 
 from __future__ import annotations
@@ -19,21 +19,30 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from nerode.kernel.claims import DTYPES, BinaryFormat, Claim, language_claim
-from nerode.kernel.forms import AffineForm, FormRegion, Value, grid_of
+from nerode.kernel.claims import DTYPES, INTEGERS, BinaryFormat, Claim, language_claim
 from nerode.kernel.network import (
     AffineMove,
     CheckedNetwork,
+    Factor,
     GatedMove,
     Matrix,
     all_numbers,
     factor_product,
     split_rows,
 )
-from nerode.kernel.numbers import Number, Rational, RootSum, combined, gaussian_parts, sign
+from nerode.kernel.numbers import (
+    NUMBERS,
+    Irrational,
+    Number,
+    Rational,
+    Region,
+    Value,
+    combined,
+    gaussian_parts,
+    grid_of,
+    plain,
+)
 from nerode.kernel.work import WorkCount
-
-METHOD = "integer-exactness"
 
 _MAX_POWERS = 64
 """Powers of a matrix that are multiplied out to see whether they repeat or vanish."""
@@ -72,18 +81,10 @@ class _CoordinateSize:
 
 
 class ExactnessMeter:
-    """Bounds every sum of a network over all the states that it is shown.
+    """Bounds every sum of a network over all the states that it is shown."""
 
-    Args:
-        network: the network.
-        counters: for each counter (by the name of its unknown) its start and what each letter adds.
-    """
-
-    def __init__(
-        self, network: CheckedNetwork, counters: dict[str, tuple[int, tuple[int, ...]]] | None = None
-    ) -> None:
+    def __init__(self, network: CheckedNetwork) -> None:
         self._network = network
-        self._counters = counters or {}
         self._sums = UnitNeed()
         self._finest = 0
         heads = any(isinstance(layer.move, GatedMove) and layer.move.heads for layer in network.layers)
@@ -94,9 +95,8 @@ class ExactnessMeter:
         self._norms = [(Fraction(0), 0) for _ in network.layers]
         self._norm_grows = [False for _ in network.layers]
         self._seen: set[Hashable] = set()
-        self._growths: dict[AffineForm, tuple[Rational, Rational]] = {}
         for number, layer in enumerate(network.layers):
-            self.state(number, layer.start, FormRegion({}))
+            self.state(number, layer.start, NUMBERS)
 
     @property
     def is_open(self) -> bool:
@@ -107,7 +107,7 @@ class ExactnessMeter:
         """Says that something is computed that is no sum of products, so that no format is exact."""
         self._broken = True
 
-    def sum(self, terms: Sequence[tuple[Value, Value]], region: FormRegion) -> None:
+    def sum(self, terms: Sequence[tuple[Value, Value]], region: Region) -> None:
         """Takes the factors of the products that are added up.
 
         A partial sum in any order is the sum of some of the terms, so it lies between the sum of the
@@ -115,12 +115,9 @@ class ExactnessMeter:
         """
         if self._broken:
             return
-        if region.ranges:
+        if region.has_unknowns:
             key = region.key
-            seen = [
-                (key(c) if type(c) is AffineForm else c, key(v) if type(v) is AffineForm else v)
-                for c, v in terms
-            ]
+            seen = [(c if type(c) is int else key(c), v if type(v) is int else key(v)) for c, v in terms]
             if not self._is_new(tuple(seen)):
                 return
         up = 0
@@ -151,24 +148,55 @@ class ExactnessMeter:
             start, slope = self._growth(bound)
             self._sums.add(flat + start, slope, grid)
 
+    def rows(
+        self,
+        bias: Sequence[Number],
+        inputs: Sequence[tuple[Sequence[tuple[int, Number]], Value]],
+        region: Region,
+    ) -> None:
+        """Takes the rows that some input adds to, from pairs (what it adds to which rows, its value)."""
+        terms: dict[int, list[tuple[Value, Value]]] = {}
+        for column, v in inputs:
+            for i, c in column:
+                if i in terms:
+                    terms[i].append((c, v))
+                else:
+                    terms[i] = [(1, bias[i]), (c, v)]
+        for products in terms.values():
+            self.sum(products, region)
+
+    def factors(self, factors: Sequence[Factor], state: Sequence[Value], region: Region) -> None:
+        """Takes a product of factors I - scale·v vᵀ that is computed one factor after the other."""
+        values = list(state)
+        for scale, vector in factors:
+            terms = [(e, v) for e, v in zip(vector, values, strict=True) if e != 0]
+            self.sum(terms, region)
+            product: Value = sum((e * v for e, v in terms), 0)
+            self.sum([(scale, product)], region)
+            amount = plain(scale * product)
+            for i, e in enumerate(vector):
+                if e != 0:
+                    self.sum([(1, values[i]), (-e, amount)], region)
+                    values[i] = plain(values[i] - e * amount)
+
     def gates(self, layer: int, gates: Mapping[int, Value], writes: Mapping[int, Value]) -> None:
         """Takes the gates and writes of a layer that are not zero."""
         if self._broken:
             return
         for gate in gates.values():
-            if isinstance(gate, AffineForm) or not is_unit(gate):
+            if not isinstance(gate, Number) or not is_unit(gate):
                 self._scan_broken = True
         for i, write in writes.items():
-            if isinstance(write, AffineForm):
+            if not isinstance(write, Number):
                 self._scan_broken = True
                 continue
             known = self._coordinates[layer][i]
             known.write = max(known.write, size(write))
             known.grid = max(known.grid, grid_of(write) or 0)
 
-    def state(self, layer: int, state: tuple[Value, ...], region: FormRegion) -> None:
+    def state(self, layer: int, state: tuple[Value, ...], region: Region) -> None:
         """Takes the state of a layer after a letter."""
-        if self._broken or (not region.ranges and not self._is_new((layer, state))):
+        if self._broken or (not region.has_unknowns and not self._is_new((layer, state))):
             return
         norm: Rational = 0
         finest = 0
@@ -199,58 +227,15 @@ class ExactnessMeter:
         self._seen.add(key)
         return True
 
-    def _measure(self, value: Value, region: FormRegion) -> tuple[Value, Value]:
-        """Bounds of the positive and of the negative part of a value, neither of them negative.
-
-        Where a counter has no bound, they are forms in which its name stands for its absolute value.
-        """
-        if isinstance(value, RootSum):
+    def _measure(self, value: Value, region: Region) -> tuple[Value, Value]:
+        """Bounds of the positive and of the negative part of a value, neither of them negative."""
+        if isinstance(value, Irrational):
             return size(value), size(value)
-        if not isinstance(value, AffineForm):
-            return (value, 0) if value > 0 else (0, -value)
-        low, high = region.bounds(value)
-        above = self._most(value, region) if high is None else high
-        below = self._most(-value, region) if low is None else -low
-        if low is not None and low >= 0:
-            return above, 0
-        if high is not None and high <= 0:
-            return 0, below
-        return _positive(above), _positive(below)
-
-    def _most(self, value: AffineForm, region: FormRegion) -> Value:
-        """The greatest value of a form; counters without a bound on that side count by the letter."""
-        bound: Value = value.constant
-        for name, amount in value.terms.items():
-            known = region.ranges[name]
-            end = known.high if amount > 0 else known.low
-            if end is not None:
-                bound = bound + amount * end
-            elif name in self._counters:
-                bound = bound + AffineForm(0, {name: size(amount)})
-            else:
-                self._broken = True
-        return bound
+        return (value, 0) if value > 0 else (0, -value)
 
     def _growth(self, bound: Value) -> tuple[Rational, Rational]:
-        """A bound as a number and a number per letter.
-
-        The unknowns are counters before the last letter of a word, so one letter less has moved them.
-        """
-        if not isinstance(bound, AffineForm):
-            assert not isinstance(bound, RootSum)
-            return bound, 0
-        if bound not in self._growths:
-            self._growths[bound] = self._growth_of(bound)
-        return self._growths[bound]
-
-    def _growth_of(self, bound: AffineForm) -> tuple[Rational, Rational]:
-        growing = [(amount, *self._counters[name]) for name, amount in bound.terms.items()]
-        start = sum((amount * abs(first) for amount, first, _ in growing), bound.constant)
-        slope: Rational = max(
-            sum((amount * abs(steps[letter]) for amount, _, steps in growing), 0)
-            for letter in range(len(self._network.alphabet.symbols))
-        )
-        return start - slope, slope
+        """A bound as a number and a number per letter."""
+        return bound, 0
 
     def _scan_needs(self) -> UnitNeed | None:
         """A bound for every grouping of a scan; None where there is no such bound.
@@ -307,23 +292,16 @@ class ExactnessMeter:
                 if length is None or length > 0:
                     reach = "all" if length is None else length
                     found.append(
-                        language_claim(task=task, method=METHOD, dtype=dtype, order=order, length=reach)
+                        language_claim(task=task, method=INTEGERS, dtype=dtype, order=order, length=reach)
                     )
                 if order == "any" and anyhow == step:
                     break
         return tuple(found)
 
 
-def _positive(bound: Value) -> Value:
-    """The bound of the positive part of what a bound is for."""
-    if isinstance(bound, AffineForm):
-        return AffineForm(max(bound.constant, 0), bound.terms)
-    return bound if sign(bound) > 0 else 0
-
-
 def size(value: Number) -> Rational:
     """Returns the absolute value; of a complex number with rational parts the sum of theirs."""
-    if isinstance(value, RootSum):
+    if isinstance(value, Irrational):
         parts = gaussian_parts(value)
         if parts is not None:
             real, imaginary = map(Fraction, parts)

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.kernel.claims import PREDICT, VALID_PREFIXES, Claim, Failure, Refutation, ngram_claim
-from nerode.kernel.languages import END, NgramTable
+from nerode.kernel.claims import EXACT, PREDICT, VALID_PREFIXES, Claim, Derivation, Failure, Refutation
+from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows, Weight
 from nerode.kernel.numbers import num_bits, rational
 from nerode.kernel.reader import quoted
+from nerode.kernel.rooms.models import NgramTable
+from nerode.kernel.rooms.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.walk import CheckProblem
-from nerode.kernel.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.work import Undecided, WorkCount
 
 Window = tuple[int, ...]
@@ -34,6 +35,14 @@ _MAX_POWER_BITS = 1 << 17
 """Bits of a score of a softmax."""
 
 _MOST_SHOWN = 8
+
+_FARTHEST = Fraction(1)
+"""Without a bound to claim, a network this far from its model is refuted; 2 is the farthest there is."""
+
+_PREFIXES = {
+    VALID_PREFIXES: "After every prefix of at least {words} words of a sentence of the model",
+    PREDICT: "After every prefix of at least {words} words, whether a sentence has it or not,",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,61 @@ class ModelComparison:
     distances: Mapping[str, Fraction]
     claim: Callable[[str, Fraction | None], Claim]
     wrong: Callable[[str, Fraction | None], Failure]
+
+    def derive(self, task: str, stated: Sequence[Claim] | None, eps: Fraction | None) -> Derivation:
+        """Returns the claims that follow; without a size the distance that is found is claimed, rounded up.
+
+        Raises:
+            Undecided: if a claim is stated for a task that was not compared.
+        """
+        if stated is None:
+            asked = [(kind, eps) for kind in self.distances]
+        else:
+            asked = [(claim.task, claim.eps) for claim in stated]
+        claims = []
+        for kind, size in asked:
+            if kind not in self.distances:
+                raise Undecided(f"a cover for {task!r} does not show {kind!r}")
+            distance = self.distances[kind]
+            most = (size or _FARTHEST) if stated is None else size
+            if distance if most is None else distance >= most:
+                return Derivation(failure=self.wrong(kind, most))
+            claims.append(self.claim(kind, size or rounded_up(distance) if stated is None else size))
+        return Derivation(found={"cells": self.cells}, claims=claims)
+
+
+def rounded_up(value: Fraction) -> Fraction | None:
+    """Returns the next number with three digits above a distance; None for none."""
+    if value == 0:
+        return None
+    unit = Fraction(1)
+    while value < 100 * unit:
+        unit /= 10
+    while value >= 1_000 * unit:
+        unit *= 10
+    return (value // unit + 1) * unit
+
+
+def ngram_claim(*, task: str, words: int, eps: Fraction | None) -> Claim:
+    """Returns the claim that a network gives the distributions of an n-gram model.
+
+    Args:
+        task: VALID_PREFIXES, or PREDICT for all prefixes.
+        words: the least number of words of a prefix.
+        eps: the L1 distance stays below it; None for no distance at all.
+    """
+    beyond = "" if task == PREDICT else " and of prefixes that no sentence has"
+    how = "exactly the model's" if eps is None else "the model's up to an L1 distance below eps"
+    return Claim(
+        scope=EXACT,
+        method="n-gram-contexts",
+        task=task,
+        covers=(
+            f"{_PREFIXES[task].format(words=words)} the network's distribution over the next word and the "
+            f"end is {how}, computed in exact arithmetic; of shorter prefixes{beyond} nothing is said."
+        ),
+        eps=eps,
+    )
 
 
 def compare_windows(problem: CheckProblem, cover: Mapping[str, Any], task: str) -> ModelComparison:

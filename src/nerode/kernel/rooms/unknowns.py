@@ -1,0 +1,456 @@
+"""Cells with unknowns: infinite or huge state sets, each coordinate known in its own way.
+
+A cell says what is known of the language's configuration, in which class each counter is, the sign of the
+scale, and one label for each coordinate (`coordinates`).
+
+What is verified, for every cell and every letter that is read: one step, evaluated on the whole cell as
+affine forms over unknowns, takes every coordinate to values that one label stands for, and the answer is the
+one of the language on the whole cell. Where a cell is too coarse for a ReLU or the answer, it is cut at
+integers of a counter, and each piece is evaluated by itself.
+
+Where layers apply tanh, the scale is one coordinate u ← tanh(c u), and an affine coordinate is its function
+of the counters times u, up to an error that never exceeds a tolerance (`squash_errors`).
+
+The scale is 1 at the start and multiplied by a fixed number c at every letter. For 0 < c < 1 a cell knows
+that it is positive and at most 1, for c = -1 which sign it has. Brackets of any depth may be the digits of
+one coordinate: the code of a stack is the digit of the innermost bracket and the code of the rest divided by
+the base. A cell knows the innermost bracket; after a closing one each kind, or none, may be below. Of dead
+prefixes nothing is known of the code. The chain of scales is 1 and numbers that shrink, or 4 to the power of
+a counter that never falls, and 1. Where such a power stands beside a stack, it is what the code is
+multiplied by.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from nerode.kernel.languages import BracketStack
+from nerode.kernel.letters import LanguageMachine, NextLetters
+from nerode.kernel.numbers import plain
+from nerode.kernel.rooms.coordinates import CellStep, ExactCoordinate, RayCoordinate, ray_of
+from nerode.kernel.rooms.counters import CounterTable
+from nerode.kernel.rooms.forms import NEW_SCALE, CounterMeter, Cut, FormRegion, Value, ValueRange
+from nerode.kernel.rooms.knowledge import CoordinateKnowledge, CounterClasses
+from nerode.kernel.step import ExactArithmetic, State, States, Stepper
+from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
+from nerode.kernel.work import Undecided, Unreadable, WorkCount
+
+MAX_CELLS = 20_000
+"""Cells that a walk over counters may visit; more of them and the cover is not one."""
+
+_MANY_CLASSES = 64
+"""Above this number of classes the counters of dead prefixes are first tried without telling them apart."""
+
+_MAX_PIECES = 20_000
+"""Pieces that one step on one cell may be cut into."""
+
+_MAX_MERGED = 50_000
+"""States of the first layers that are looked at to merge them."""
+
+
+class _PlainSide:
+    """The side of a language whose configurations are told apart: a cell knows the configuration.
+
+    The sides below know less of it: the counters are unknowns, or the stack is in slots or digits.
+    """
+
+    def __init__(self, language: LanguageMachine) -> None:
+        self.language: Any = language
+
+    def start(self) -> Hashable:
+        first: Hashable = self.language.initial()
+        return first
+
+    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
+        """A configuration of the cell, for one value of each counter from its range."""
+        return part
+
+    def legal(self, part: Any, counts: Sequence[int]) -> NextLetters:
+        answer: NextLetters = self.language.legal(self.configuration(part, counts))
+        return answer
+
+    def cases(
+        self, part: Any, counts: Sequence[int], letter: int
+    ) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """The cases after a letter, with kinds to be assumed at some depths before it."""
+        after = self.language.advance(self.configuration(part, counts), letter)
+        return [(None, {})] if after is None else self.parts(part, after)
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """The cases after a letter that leads to a configuration."""
+        return [(after, {})]
+
+    def kinds(self, part: Any) -> Mapping[int, int]:
+        """The kinds of bracket that are known, by depth."""
+        return {}
+
+    def depth(self, part: Any) -> int:
+        """Slots from 1 to this depth hold kinds that matter."""
+        return 0
+
+    def ignores_counters(self, part: Any) -> bool:
+        """Whether what may follow, now and later, is the same for all values of the counters."""
+        return True
+
+
+class _CounterSide(_PlainSide):
+    """A counter machine whose counters are the first ones of the cover: the last letter, None once dead.
+
+    Its rules only ask whether a counter is zero or positive, and 0 is a class of its own, so one value of a
+    class stands for all.
+    """
+
+    def __init__(self, language: CounterTable, counters: Sequence[CounterClasses]) -> None:
+        super().__init__(language)
+        self.number = len(language.start)
+        mine = counters[: self.number]
+        columns = tuple(zip(*language.increments, strict=True)) if self.number else ()
+        if (tuple(c.start for c in mine), tuple(c.increments for c in mine)) != (language.start, columns):
+            raise Unreadable("the first counters are not the counters of the language")
+
+    def start(self) -> Hashable:
+        return -1
+
+    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
+        return None if part is None else (part, tuple(counts[: self.number]))
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        return [(after[0], {})]
+
+    def ignores_counters(self, part: Any) -> bool:
+        return part is None
+
+
+class _SlotSide(_PlainSide):
+    """Brackets of bounded depth: (depth, kind of the innermost), None once dead."""
+
+    def __init__(self, language: BracketStack, known: CoordinateKnowledge) -> None:
+        super().__init__(language)
+        if language.depth is None or known.num_slots != language.depth:
+            raise Unreadable(f"there are {known.num_slots} slots for a depth of {language.depth}")
+        if len(known.codes) != language.kinds:
+            raise Unreadable(f"there are {len(known.codes)} codes for {language.kinds} kinds of brackets")
+
+    def start(self) -> Hashable:
+        return (0, -1)
+
+    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
+        if part is None:
+            return None
+        depth, top = part
+        return (*(0,) * (depth - 1), top) if depth else ()
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """After a closing bracket any kind may be the innermost: each is a case of its own."""
+        depth = len(after)
+        if depth > part[0]:
+            return [((depth, after[-1]), {})]
+        if depth == 0:
+            return [((0, -1), {})]
+        return [((depth, kind), {depth: kind}) for kind in range(self.language.kinds)]
+
+    def kinds(self, part: Any) -> Mapping[int, int]:
+        return {} if part is None or part[0] == 0 else {part[0]: part[1]}
+
+    def depth(self, part: Any) -> int:
+        return 0 if part is None else int(part[0])
+
+
+class _DigitSide(_PlainSide):
+    """Brackets of any depth in one coordinate: the kind of the innermost, -1 for none, None once dead."""
+
+    def __init__(self, language: BracketStack, known: CoordinateKnowledge) -> None:
+        super().__init__(language)
+        if language.depth is not None or len(known.digits) != language.kinds:
+            raise Unreadable(f"{len(known.digits)} digits do not fit the brackets of the language")
+
+    def start(self) -> Hashable:
+        return -1
+
+    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
+        return None if part is None else () if part == -1 else (part,)
+
+    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
+        """After a closing bracket any kind, or none, may be below: each is a case of its own."""
+        if after:
+            return [(after[-1], {})]
+        return [(below, {2: below}) for below in range(-1, self.language.kinds)]
+
+    def kinds(self, part: Any) -> Mapping[int, int]:
+        """The innermost bracket as 1; the one below it is 2."""
+        return {} if part is None else {1: part}
+
+
+def _side_of(language: LanguageMachine, known: CoordinateKnowledge) -> _PlainSide:
+    if isinstance(language, CounterTable):
+        return _CounterSide(language, known.counters)
+    if not known.num_slots and not known.digits:
+        return _PlainSide(language)
+    if not isinstance(language, BracketStack):
+        raise Unreadable("slots and digits are for bracket languages")
+    return _DigitSide(language, known) if known.digits else _SlotSide(language, known)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownsCell:
+    """Knowledge about a set of states; no classes if counters may have any value, for dead prefixes."""
+
+    part: Hashable
+    classes: tuple[int, ...] | None
+    labels: tuple[Hashable, ...]
+    sign: int
+
+
+class UnknownsDomain(Domain):
+    """Cells with unknowns.
+
+    Attributes:
+        meter: bounds every sum on the cells that are visited, if they are to be metered.
+    """
+
+    names_words = False
+
+    def __init__(self, problem: CheckProblem, known: CoordinateKnowledge, *, metered: bool = True) -> None:
+        network = problem.network
+        self._known = known
+        self._side = _side_of(problem.language, known)
+        self._merges_dead = math.prod(len(c.numbers) for c in known.counters) > _MANY_CLASSES
+        counters = {f"counter{k}": (c.start, c.increments) for k, c in enumerate(known.counters)}
+        self.meter = CounterMeter(network, counters)
+        self._stepper = Stepper(network, ExactArithmetic(network, self.meter if metered else None))
+        described = {coordinate.place: coordinate for coordinate in known.described}
+        self._layers = [
+            [
+                described.get((n, i)) or ExactCoordinate((n, i), f"{n + 1}:{name}")
+                for i, name in enumerate(layer.state)
+            ]
+            for n, layer in enumerate(network.layers)
+        ]
+        self._rays: dict[int, list[int]] = {}
+        for at, coordinate in enumerate(itertools.chain(*self._layers)):
+            if isinstance(coordinate, RayCoordinate):
+                self._rays.setdefault(coordinate.group, []).append(at)
+        # The meter has to see all states of merged layers, not only the one that stands for them.
+        self._merged = merge_layers(self._stepper, known.merged, problem.work) if known.merged else {}
+        self._images: dict[tuple[UnknownsCell, int], list[Image]] = {}
+
+    def start(self) -> WalkCell:
+        """Returns the cell of the start."""
+        counters = self._known.counters
+        scales, first = [1 for _ in self._known.factors], self._known.start
+        step = CellStep(
+            FormRegion({}),
+            moved=[plain(first), *(plain(first * c.start) for c in counters)],
+            scales_after=scales,
+        )
+        classes = tuple(c.class_of(c.start) for c in counters)
+        try:
+            labels = self._fold(self._stepper.start(), step)
+        except Undecided as doubt:
+            raise Undecided(f"at the start {doubt}") from None
+        return UnknownsCell(self._side.start(), classes, labels, 1)
+
+    def legal(self, cell: Any) -> NextLetters:
+        """Returns what may follow the prefixes of a cell."""
+        return self._side.legal(cell.part, [r.some_integer() for r in self._ranges(cell.classes)])
+
+    def refine(self, cell: Any) -> Sequence[WalkCell]:
+        """Returns the classes of counters of a cell that does not tell them apart; nothing for others."""
+        count = math.prod(len(c.numbers) for c in self._known.counters)
+        if cell.classes is not None or count > MAX_CELLS:
+            return ()
+        self._merges_dead = False
+        choices = itertools.product(*(c.numbers for c in self._known.counters))
+        return [replace(cell, classes=classes) for classes in choices]
+
+    def images(self, cell: Any, letter: int) -> Sequence[Image]:
+        """Returns the cells that one letter leads to."""
+        known = self._images.get((cell, letter))
+        if known is None:
+            known = list(self._step(cell, letter))
+            if cell.classes is None and len(set(known)) > 1:
+                raise Undecided("the counters of dead prefixes make a difference")
+            self._images[cell, letter] = known
+        return known
+
+    def _step(self, cell: UnknownsCell, letter: int) -> Iterator[Image]:
+        for classes, ranges in self._pieces(cell, letter):
+            counts = [r.some_integer() for r in ranges]
+            for part, assumed in self._side.cases(cell.part, counts, letter):
+                after = [r.some_integer() for r in self._ranges(classes)]
+                expected = self._side.legal(part, after)
+                dead = not expected.letters and not expected.end and self._side.ignores_counters(part)
+                kept = None if dead and self._merges_dead else classes
+                kinds = {**self._side.kinds(cell.part), **assumed}
+                sign = cell.sign if self._known.scale > 0 else -cell.sign
+                for states, got, step in self._evaluate(cell, ranges, kinds, letter):
+                    step.kinds_after, step.depth = self._side.kinds(part), self._side.depth(part)
+                    step.code = None if part is None else step.code
+                    yield Image(UnknownsCell(part, kept, self._fold(states, step), sign), expected, got)
+
+    def _ranges(self, classes: tuple[int, ...] | None) -> list[ValueRange]:
+        if classes is None:
+            return [ValueRange(None, None, True, 0) for _ in self._known.counters]
+        return [c.range_of(number) for c, number in zip(self._known.counters, classes, strict=True)]
+
+    def _pieces(
+        self, cell: UnknownsCell, letter: int
+    ) -> Iterator[tuple[tuple[int, ...] | None, list[ValueRange]]]:
+        """Cuts the ranges so that each piece moves into one class; the class, and the piece before."""
+        ranges = self._ranges(cell.classes)
+        if cell.classes is None:
+            yield None, ranges
+            return
+        cut = [c.by_target(r, letter) for c, r in zip(self._known.counters, ranges, strict=True)]
+        for pieces in itertools.product(*cut):
+            yield tuple(target for target, _ in pieces), [part for _, part in pieces]
+
+    def _evaluate(
+        self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
+    ) -> Iterator[tuple[States, NextLetters | None, CellStep]]:
+        """One step on every piece that the region has to be cut into."""
+        # Of dead prefixes the digits of a stack are one more number, whose range may be cut.
+        free = self._known.digits and not kinds
+        pending = [[*ranges, ValueRange(None, None)] if free else ranges]
+        pieces = 0
+        while pending:
+            current = pending.pop()
+            pieces += 1
+            if pieces > _MAX_PIECES:
+                raise Undecided(f"one step falls into more than {_MAX_PIECES:,} pieces")
+            step = self._unknowns(cell, current, kinds, letter)
+            try:
+                step.old = self._unfold(cell, step)
+                new, got = self._stepper.step(step.old, letter, step.region)
+            except Cut as cut:
+                k = int(cut.unknown.removeprefix("counter"))
+                pending += [[*current[:k], half, *current[k + 1 :]] for half in current[k].halves(cut.at)]
+                continue
+            yield new, got, step
+
+    def _unknowns(
+        self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
+    ) -> CellStep:
+        """The unknowns of a piece of a cell before and after a letter."""
+        known, region = self._known, FormRegion({})
+        step = CellStep(region, known.scale, cell.sign, kinds=kinds)
+        # Powers are known for all values of their counter at once.
+        any_power = ValueRange(None, None, True, 0)
+        named = [(f"counter{k}", any_power if k == known.exponent else r) for k, r in enumerate(ranges)]
+        region.free |= {name for name, r in named if not r.whole}
+        step.unit = step.times_scale("", ValueRange(1, 1))
+        values = [step.times_scale(name, r) for name, r in named]
+        step.counters = values[: len(known.counters)]
+        moved = [
+            v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
+        ]
+        step.moved = [known.scale * v for v in (step.unit, *moved)]
+        if known.squashes:
+            step.squashes = True
+            step.moved = [region.with_scale(v, NEW_SCALE) for v in (step.unit, *moved)]
+            region.squashed = lambda place, value: self._layers[place[0]][place[1]].squashed(value, step)
+        region.chain = {f"scale{k}" if k else "": k for k in range(len(known.factors))}
+        factors, power, step.weight = known.factors, known.scale, step.unit
+        if known.exponent is not None:
+            region.exponent = f"counter{known.exponent}"
+            power = plain(Fraction(4) ** known.counters[known.exponent].increments[letter])
+            if known.digits:
+                step.weight = region.times_scale("", ValueRange(1, 1))
+            else:
+                region.chain, factors = {"power": 0, "": 1}, (power, 1)
+        step.scales = [step.unknown(name, ValueRange(None, None)) if name else 1 for name in region.chain]
+        step.scales_after = [f * s for f, s in zip(factors, step.scales, strict=True)]
+        if known.digits:
+            inner = [kinds[level] for level in (1, 2) if level in kinds]
+            step.stack = self._code(step, inner) if kinds else values[-1]
+            kind, closes = divmod(letter, 2)
+            digit, base = known.digits[kind] * step.weight, known.base
+            below = plain(1 / Fraction(base))
+            step.code = power * (base * (step.stack - digit) if closes else digit + step.stack * below)
+        return step
+
+    def _code(self, step: CellStep, inner: Sequence[int]) -> Value:
+        """The code of a stack, times the scale, of which the innermost brackets are known (-1 for none)."""
+        base, digits = self._known.base, self._known.digits
+        if not inner:
+            rest = ValueRange(0, max(digits) * Fraction(base) / (base - 1))
+            powers = self._known.exponent is not None
+            return step.region.times_scale("rest", rest) if powers else step.times_scale("rest", rest)
+        if inner[0] == -1:
+            return 0
+        return digits[inner[0]] * step.weight + self._code(step, inner[1:]) * plain(1 / Fraction(base))
+
+    def _unfold(self, cell: UnknownsCell, step: CellStep) -> States:
+        """The states of a cell as forms over the unknowns of a step."""
+        labels = iter(cell.labels)
+        return tuple(
+            tuple([coordinate.unfold(next(labels), step) for coordinate in layer]) for layer in self._layers
+        )
+
+    def _fold(self, states: States, step: CellStep) -> tuple[Hashable, ...]:
+        """The labels of states after a letter."""
+        if self._merged:
+            count = self._known.merged
+            states = (*self._merged[states[:count]], *states[count:])
+        pairs = zip(self._layers, states, strict=True)
+        labels: list[Any] = [
+            c.fold(value, step) for layer, state in pairs for c, value in zip(layer, state, strict=True)
+        ]
+        for places in self._rays.values():
+            for at, entry in zip(places, ray_of([labels[at] for at in places]), strict=True):
+                labels[at] = entry
+        return tuple(labels)
+
+
+def merge_layers(stepper: Stepper, count: int, work: WorkCount) -> dict[States, States]:
+    """Returns for every reachable state of the first layers the first one that does the same.
+
+    The first layers run by themselves. Two of their states are merged if under every word they hand the same
+    numbers to the layers above and to the decoder; so what the network says depends on the merged state only.
+
+    Raises:
+        Undecided: if they have too many states.
+    """
+    network = stepper.network
+    read = {name for layer in network.layers[count:] for name in layer.reads} | set(stepper.decoder_reads)
+    shown = [name for layer in network.layers[:count] for name, _ in layer.outputs if name in read]
+    order = [stepper.start()[:count]]
+    number = {order[0]: 0}
+    successors: list[list[int]] = []
+    outputs: list[tuple[State, ...]] = []
+    for states in order:
+        row: list[int] = []
+        said: list[State] = []
+        for letter in range(len(network.alphabet.symbols)):
+            new, stream = stepper.run_layers(states, letter)
+            if new not in number:
+                number[new] = len(order)
+                order.append(new)
+            row.append(number[new])
+            said.append(tuple([stream.get(name, 0) for name in shown]))
+        successors.append(row)
+        outputs.append(tuple(said))
+        if len(order) > _MAX_MERGED:
+            raise Undecided(f"the first {count} layers have more than {_MAX_MERGED:,} states")
+        work.spend(len(row))
+    block = _numbered(outputs)
+    while True:
+        finer = _numbered([(b, *[block[t] for t in row]) for b, row in zip(block, successors, strict=True)])
+        if max(finer) == max(block):
+            break
+        block = finer
+        work.spend(len(order))
+    first: dict[int, States] = {}
+    for states, b in zip(order, finer, strict=True):
+        first.setdefault(b, states)
+    return {states: first[b] for states, b in zip(order, finer, strict=True)}
+
+
+def _numbered(keys: Sequence[Hashable]) -> list[int]:
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
