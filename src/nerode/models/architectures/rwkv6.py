@@ -148,7 +148,7 @@ class Rwkv6(RecurrentLayer):
         return AttentionInputs(q=q, k=k, v=v, decay=decay), self.gate(for_gate)
 
     def _mixtures(self, x: Tensor, last: Tensor) -> tuple[Tensor, ...]:
-        """What decay, key, value, receptance and gate are read from: mixtures of x and the x before it."""
+        """Mixtures of x and the x before it, for decay, key, value, receptance and gate."""
         change = last - x
         down = torch.einsum("...i,inr->...nr", x + change * self.mix_base, self.mix_down)
         mix = self.mix + torch.einsum("...nr,nri->...ni", torch.tanh(down), self.mix_up)
