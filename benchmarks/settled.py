@@ -85,8 +85,9 @@ EXACT: tuple[tuple[str, str, int], ...] = (
 """Architecture, task and layers, where theory says yes."""
 
 AGAIN_SEEDS = (206, 207, 208, 209, 210)
-AGAIN: tuple[tuple[str, str, int], ...] = tuple(
-    (arch, f"predict-contains-{word}", 1) for arch in CELLS for word in CONTAINED
+AGAIN: tuple[tuple[str, str, int], ...] = (
+    *((arch, f"predict-contains-{word}", 1) for arch in CELLS for word in CONTAINED),
+    ("mamba", "predict-dyck-2-3", 3),
 )
 """Studies that were made again with a changed method, on seeds that nobody had run."""
 
@@ -97,6 +98,30 @@ OTHER_SETTINGS: dict[tuple[str, str, int], tuple[dict[str, Any], ...]] = {
     ("mlstm", "predict-set-reset", 1): ({"heads": 8, "expansion": 2.0, "window": 4},),
 }
 """Settings of layers that are not those of their exact form."""
+
+_FEW_VALUES = {"states": 1, "channels": 40}
+NEW_SETTINGS: dict[tuple[str, str, int], tuple[dict[str, Any], ...]] = {
+    ("mamba", "predict-dyck-2-3", 3): tuple({**_FEW_VALUES, "convolution": window} for window in (4, 1, 1)),
+}
+"""The same for studies that were made again."""
+
+NEW_TRAINING: dict[tuple[str, str, int], ExactTraining] = {
+    ("mamba", "predict-dyck-2-3", 3): ExactTraining(
+        steps=4_000,
+        every=50,
+        batch=96,
+        attempts=3,
+        states=60_000,
+        cpu_seconds=240.0,
+        everything=False,
+        tested=512,
+        tours=True,
+        mistakes=256,
+        shed=0.1,
+        rounded=True,
+    )
+}
+"""How studies were trained that were made again, where the settings are not those of all."""
 
 STOPPED = {
     ("mamba", "predict-d-3", 3, 201): "by hand, twice",
@@ -329,10 +354,13 @@ def task_of(name: str) -> Task:
     return build_task(TaskConfig(name=name))
 
 
-def config_of(arch: str, task: Task, name: str, layers: int) -> ModelConfig:
-    """The model of a study."""
-    config = exact_config(arch, task, layers=layers, three=(arch, name, layers) in THREE)
-    others = OTHER_SETTINGS.get((arch, name, layers), ({},) * layers)
+def config_of(arch: str, task: Task, name: str, layers: int, seed: int) -> ModelConfig:
+    """The model of a run."""
+    study = (arch, name, layers)
+    config = exact_config(arch, task, layers=layers, three=study in THREE)
+    others = OTHER_SETTINGS.get(study, ({},) * layers)
+    if seed in AGAIN_SEEDS:
+        others = NEW_SETTINGS.get(study, others)
     own = zip(config.layers, others, strict=True)
     return replace(
         config,
@@ -340,10 +368,16 @@ def config_of(arch: str, task: Task, name: str, layers: int) -> ModelConfig:
     )
 
 
+def training_of(study: Study, seed: int) -> ExactTraining:
+    """How a run is trained."""
+    same = ExactTraining(three=study in THREE)
+    return NEW_TRAINING.get(study, same) if seed in AGAIN_SEEDS else same
+
+
 def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
-    task, three = task_of(name), (arch, name, layers) in THREE
-    config = config_of(arch, task, name, layers)
-    settings = ExactTraining(three=three)
+    task = task_of(name)
+    config = config_of(arch, task, name, layers, seed)
+    settings = training_of((arch, name, layers), seed)
     found = train_exact(config, task, seed=seed, settings=settings)
     last = found.looks[-1]
     # A network without a proof is still settled: nearly always by a word.
@@ -378,9 +412,17 @@ def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) 
     task = task_of(name)
     updates = UPDATES if before is None else before.get("updates", UPDATES)
     valid = before is not None and before["words"] == "valid"
-    config = config_of(arch, task, name, layers)
+    config = config_of(arch, task, name, layers, seed)
     naming = before is not None and before.get("naming", False)
-    model = train_plain(config, task, seed=seed, updates=updates, valid=valid, naming=naming)
+    model = train_plain(
+        config,
+        task,
+        seed=seed,
+        updates=updates,
+        valid=valid,
+        naming=naming,
+        settings=training_of((arch, name, layers), seed),
+    )
     return {
         "architecture": arch,
         "task": name,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.decoder_stream import DecoderStream
     from nerode.models.ensembles import Ensemble
-    from nerode.models.exact_gates import ExactGates, ThreeValuedGates
+    from nerode.models.exact_gates import ExactGates, RoundedMemory, ThreeValuedGates
     from nerode.models.folder import (
         CONFIG_FILE,
         MAX_WEIGHTS_BYTES,

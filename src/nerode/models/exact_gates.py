@@ -25,6 +25,9 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from nerode.core import InputError
+from nerode.models.kernels.scan import diagonal_scan
+
 State = dict[str, Tensor]
 
 SATURATED = 220.0
@@ -40,6 +43,15 @@ _SHARPNESS = 2.0
 
 _ROUNDS = 3
 """Times that what rounding has left of a solution is solved for."""
+
+_SMALLEST = 2.0**-149
+"""The smallest float32 above 0."""
+
+_SMALL_INPUT, _LARGE_READING = 2.0**-60, 2.0**60
+"""Factors of what is written to a rounded memory, and of what reads it."""
+
+_FEW_STEPS = 1.3
+"""Writes of more steps than this cost something, so that most are -1, 0 or 1 steps."""
 
 
 def straight(hard: Tensor, soft: Tensor) -> Tensor:
@@ -57,6 +69,7 @@ class ExactGates(nn.Module, ABC):
     Attributes:
         live: the gates that keep memory. The others have a fixed score: a state that is always written, or
             never flipped.
+        idle: the fixed score of each gate, for where it keeps no memory.
         scores: the scores of the last sequence (batch, time, gates).
     """
 
@@ -83,8 +96,8 @@ class ExactGates(nn.Module, ABC):
         self.layer = layer
         self.signed = signed
         self.grows = False
-        self.idle = -1.0 if signed else 1.0
         self.live = torch.ones(len(self.score_rows(layer)[1]), dtype=torch.bool)
+        self.idle = torch.full((len(self.live),), -1.0 if signed else 1.0)
         self.scores = torch.zeros(0)
 
     @abstractmethod
@@ -113,7 +126,7 @@ class ExactGates(nn.Module, ABC):
     def decide(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Returns for scores whether the gates write, 1 or 0, and the scores with idle gates set."""
         self.scores = scores
-        scores = torch.where(self.live, scores, torch.full_like(scores, self.idle))
+        scores = torch.where(self.live, scores, self.idle.to(scores.dtype))
         return straight((scores > 0).to(scores.dtype), torch.sigmoid(_SHARPNESS * scores)), scores
 
     def keep(self, on: Tensor) -> Tensor:
@@ -139,7 +152,7 @@ class ExactGates(nn.Module, ABC):
         weight.mul_(scale)
         bias.mul_(scale)
         weight[~self.live] = 0.0
-        bias[~self.live] = self.sign * scale * self.idle
+        bias[~self.live] = self.sign * scale * self.idle[~self.live].to(bias.dtype)
         self.fold_scale(layer, scale)
 
 
@@ -221,6 +234,98 @@ class ThreeValuedGates(ExactGates):
 
     def fold_scale(self, layer: nn.Module, scale: float) -> None:
         """Does nothing: scales are taken out where the gates are folded."""
+
+
+class RoundedMemory(ExactGates):
+    """Mamba with exact gates, whose first channels have a memory of few values, and the others none.
+
+    Float states multiply: a channel that is written holds as many values as there are histories behind what
+    it reads, and the next layer reads them all. Here writes are rounded to multiples of a step.
+
+    A plain Mamba rounds so by gradual underflow: all float32 numbers are multiples of 2⁻¹⁴⁹, so a write that
+    is scaled to a few of these units is rounded to one of them, half to even, and C scales it back. Scales
+    are powers of two and round nothing else. The input of a channel with memory is scaled, too, and SiLU
+    halves numbers so small; hence these channels are trained without SiLU. The others have it.
+    """
+
+    step: ClassVar[float] = 0.5
+    """Writes are multiples of this."""
+
+    remembering: ClassVar[int] = 16
+    """Channels with memory."""
+
+    layer: Any
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        super().__init__(layer, signed=signed)
+        self.owns = torch.arange(len(self.live)) < self.remembering
+        self.live = self.owns.clone()
+        self.idle = torch.full_like(self.idle, -1.0)
+        self.written = torch.zeros(0)
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns dt_proj."""
+        found: Any = getattr(layer, "settings", None)
+        names = ("activation", "skip", "learned_start", "convolution", "convolution_bias")
+        fits = hasattr(layer, "dt_proj") and all(getattr(found, name, False) for name in names)
+        if not fits or self.signed or layer.channels <= self.remembering:  # type: ignore[operator]
+            raise InputError(
+                "rounded memory is for Mamba without signs, with activation, skip, learned_start, a "
+                f"convolution with a bias and more than {self.remembering} channels"
+            )
+        rows: Any = layer.dt_proj
+        return rows.weight, rows.bias
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        state = self.initial_state(len(x)) if state is None else state
+        u, z = layer._branches(x)
+        u, window = layer.convolution(u, state["window"])
+        u = torch.where(self.owns, u, nn.functional.silu(u))
+        states = layer.settings.states
+        r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
+        on, scores = self.decide(layer.dt_proj(r))
+        self._inputs = x.detach()
+        self.written = (amount(scores) * self.owns)[..., None] * B[:, :, None] * u[..., None]
+        write = self._round(self.written)
+        start = self._round(state["h"]) * self.owns[:, None]
+        gate = self.keep(on)[..., None].expand_as(write)
+        h, last = diagonal_scan(gate.flatten(2), write.flatten(2), start.flatten(1))
+        y = (h.view_as(write) * C[:, :, None]).sum(-1) + layer.D * u
+        return layer._finish(y, z), {"h": last.view_as(start), "window": window}
+
+    def _round(self, values: Tensor) -> Tensor:
+        return straight(torch.round(values / self.step) * self.step, values)
+
+    def excess(self) -> Tensor:
+        """Returns by how much the last writes were of more than one step, in the mean."""
+        return torch.relu(self.written.abs() / self.step - _FEW_STEPS)[..., self.live, :].mean()
+
+    @torch.no_grad()
+    def spread(self) -> None:
+        """Spreads the scores, and then scales B so that writes have a deviation of 1."""
+        super().spread()
+        self(self._inputs)
+        written = self.written[..., self.live, :]
+        rows = self.layer.x_proj.weight[self.layer.rank :][: self.layer.settings.states]
+        rows.div_(written[written != 0].std().clamp_min(1e-4))
+
+    def fold_scale(self, layer: nn.Module, scale: float) -> None:
+        """Scales writes to multiples of the smallest float32, and what is read from memory back."""
+        plain: Any = layer
+        own, rank, states = self.owns, plain.rank, plain.settings.states
+        unit = _SMALLEST / self.step
+        plain.convolution.weight[own] *= 2 * _SMALL_INPUT
+        plain.convolution.bias[own] *= 2 * _SMALL_INPUT
+        plain.x_proj.weight[:, own] /= _SMALL_INPUT
+        plain.x_proj.weight[rank : rank + states] *= unit / _SMALL_INPUT / scale
+        plain.x_proj.weight[rank + states :] *= _LARGE_READING
+        plain.D[own] *= unit * _LARGE_READING / _SMALL_INPUT
+        plain.out_proj.weight[:, own] /= unit * _LARGE_READING
+        start = torch.round(plain.start / self.step) * _SMALLEST
+        plain.start.copy_(start * own[:, None])
+        plain.A_log.zero_()
 
 
 class StackedRows(NamedTuple):
