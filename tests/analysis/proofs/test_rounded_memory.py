@@ -105,6 +105,22 @@ def test_a_rounded_network_is_proved_and_a_planted_wrong_one_refused():
     assert wrong.refutation is not None
 
 
+@pytest.mark.parametrize("settings", [{"tested": 1}, {"mistakes": -1}, {"shed": 1.0}, {"shed": -0.1}])
+def test_settings_that_cannot_be_used_are_refused(settings):
+    with pytest.raises(InputError, match="tested is 2 or more"):
+        ExactTraining(**settings)
+
+
+def test_without_an_attempt_at_all_words_the_first_is_at_prefixes():
+    task = build_task(TaskConfig(name="predict-flip-flop"))
+    settings = ExactTraining(steps=2, attempts=2, everything=False, rounded=True)
+    found = train_exact(config_of(task, (2,)), task, seed=0, settings=settings)
+    assert [(look.attempt, look.words, look.step) for look in found.looks] == [
+        (1, "valid", 2),
+        (2, "valid", 4),
+    ]
+
+
 def live_of(exact):
     return [int(gates.live.sum()) for gates in exact.gates]
 

@@ -125,6 +125,10 @@ class ExactTraining:
             raise InputError(f"{self} cannot be used; numbers of steps, words and attempts are 1 or more")
         if not (self.rate > 0 and self.cpu_seconds > 0):
             raise InputError(f"{self} cannot be used; the rate and the seconds are above 0")
+        if self.tested < 2 or self.mistakes < 0 or not 0 <= self.shed < 1:
+            raise InputError(
+                f"{self} cannot be used; tested is 2 or more, mistakes 0 or more, shed in [0, 1)"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +300,7 @@ class _Training:
         """Trains until there is a proof, or attempts or time are used up."""
         found: Model | None = None
         first = int(self.partial and not self.settings.everything)
-        for number in range(first, self.settings.attempts):
+        for number in range(first, first + self.settings.attempts):
             found = self._attempt(number)
             if self.verdict is not None or self._cpu() > self.settings.cpu_seconds:
                 break
