@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nerode.core import lazy_door
 
 if TYPE_CHECKING:
+    from nerode.models.architectures.mamba import RoundedMemory
     from nerode.models.base import (
         DenseTransition,
         DiagonalTransition,

@@ -64,6 +64,7 @@ class ExactGates(nn.Module, ABC):
     Attributes:
         live: the gates that keep memory. The others have a fixed score: a state that is always written, or
             never flipped.
+        idle: the fixed score of each gate, for where it keeps no memory.
         scores: the scores of the last sequence (batch, time, gates).
     """
 
@@ -93,8 +94,8 @@ class ExactGates(nn.Module, ABC):
         self.layer = layer
         self.signed = signed
         self.grows = False
-        self.idle = -1.0 if signed else 1.0
         self.live = torch.ones(len(self.score_rows(layer)[1]), dtype=torch.bool)
+        self.idle = torch.full((len(self.live),), -1.0 if signed else 1.0)
         self.scores = torch.zeros(0)
 
     @abstractmethod
@@ -127,7 +128,7 @@ class ExactGates(nn.Module, ABC):
     def decide(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Returns for scores whether the gates write, 1 or 0, and the scores with idle gates set."""
         self.scores = scores
-        scores = torch.where(self.live, scores, torch.full_like(scores, self.idle))
+        scores = torch.where(self.live, scores, self.idle.to(scores.dtype))
         return straight((scores > 0).to(scores.dtype), torch.sigmoid(_SHARPNESS * scores)), scores
 
     def keep(self, on: Tensor) -> Tensor:
@@ -177,7 +178,7 @@ class ExactGates(nn.Module, ABC):
         weight.mul_(scale)
         bias.mul_(scale)
         weight[~self.live] = 0.0
-        bias[~self.live] = self.sign * scale * self.idle
+        bias[~self.live] = self.sign * scale * self.idle[~self.live].to(bias.dtype)
         self.fold_scale(layer, scale)
 
 

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
+from nerode.analysis.proofs.memory_shedding import Shedding
 from nerode.core import Budget, InputError, plural, stream
 from nerode.models import (
     ExactGates,
@@ -31,6 +32,7 @@ from nerode.models import (
     LayerConfig,
     Model,
     ModelConfig,
+    RoundedMemory,
     SequenceLayer,
     Surroundings,
     ThreeValuedGates,
@@ -44,8 +46,9 @@ from nerode.tasks import Prediction, Task
 
 Words = npt.NDArray[np.int64]
 
-_BEGINNINGS = 16
-"""Words of a batch that begin with a word that came out incorrectly."""
+_BEGINNINGS, _FED = 16, 64
+"""Words of a batch that begin with a word that came out incorrectly; the last of those that looks have found
+from which they are drawn, where mistakes are kept."""
 
 EXACT_WIDTH = 16
 """Features of a model with exact gates."""
@@ -64,6 +67,12 @@ _RARE, _ON_THE_WAY = 1 / 8, 3 / 4
 
 _WARM = 0.4
 """Share of the updates at the full rate; then it falls to a tenth."""
+
+_BABBLE = 1 / 8
+"""Share of the updates before which mistakes are not kept: nearly every word is one."""
+
+_ENOUGH, _EXCESS = 0.95, 0.1
+"""Share of correct words from which on gates lose their memory; the weight of writes of many steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +93,15 @@ class ExactTraining:
         cpu_seconds: of all attempts.
         naming: weight of the second head, which names the state of the automaton from the second attempt on.
         three: whether gates have three values, so that flips stand beside resets; not every layer has them.
+        everything: whether the first attempt is at all words; otherwise all are at prefixes, where there are
+            words that are none.
+        tested: words that have to be correct before float states are searched.
+        tours: whether half of the words are tours of the states also where none is rare.
+        mistakes: words of training that came out incorrectly and are kept; a third of the words of an update
+            begin with some of them. 0 for none but those of the last looks.
+        shed: share of the gates with memory that lose it at a look, from 95 % of correct words on; 0 for
+            none, then only gates lose it without which all words stay correct.
+        rounded: whether memory is rounded to few values; only Mamba has that.
     """
 
     steps: int = 400
@@ -99,12 +117,22 @@ class ExactTraining:
     cpu_seconds: float = 150.0
     naming: float = 1.0
     three: bool = False
+    everything: bool = True
+    tested: int = 128
+    tours: bool = False
+    mistakes: int = 0
+    shed: float = 0.0
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         if min(self.steps, self.every, self.batch, self.longest, self.attempts, self.states) < 1:
             raise InputError(f"{self} cannot be used; numbers of steps, words and attempts are 1 or more")
         if not (self.rate > 0 and self.cpu_seconds > 0):
             raise InputError(f"{self} cannot be used; the rate and the seconds are above 0")
+        if self.tested < 2 or self.mistakes < 0 or not 0 <= self.shed < 1:
+            raise InputError(
+                f"{self} cannot be used; tested is 2 or more, mistakes 0 or more, shed in [0, 1)"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +266,8 @@ def train_plain(
     chosen = settings or ExactTraining()
     training = _Training(config, task, seed, chosen, None)
     training.naming = chosen.naming if naming else 0.0
-    words = _WordSource(training.goal, stray=0.0 if valid else chosen.stray, longest=chosen.longest)
+    stray = 0.0 if valid else chosen.stray
+    words = _WordSource(training.goal, stray=stray, longest=chosen.longest, tours=chosen.tours)
     rng = stream(seed, "exact-gates", "plain")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.integers(2**62)))
@@ -261,9 +290,13 @@ class _Training:
         self.reading = ScoreReading.of(task)
         kinds = [layer.resolve()[0] for layer in config.layers]
         self.forms = [kind.three_valued if settings.three else kind.exact_gates for kind in kinds]
+        if settings.rounded:
+            self.forms = [RoundedMemory] * len(kinds)
         self.partial = isinstance(task, Prediction) and bool(self.goal.dead.any())
         self.patient = any(form is not None and form.patient for form in self.forms)
         self.reach, self.naming = _FIRST_REACH, 0.0
+        self.mistakes: list[tuple[int, ...]] = []
+        self.shedding: Shedding | None = None
         self.looks: list[ExactLook] = []
         self.verdict: FloatVerdict | None = None
         self.begun = time.process_time()
@@ -271,7 +304,8 @@ class _Training:
     def run(self) -> ExactProof:
         """Trains until there is a proof, or attempts or time are used up."""
         found: Model | None = None
-        for number in range(self.settings.attempts):
+        first = int(self.partial and not self.settings.everything)
+        for number in range(first, first + self.settings.attempts):
             found = self._attempt(number)
             if self.verdict is not None or self._cpu() > self.settings.cpu_seconds:
                 break
@@ -289,7 +323,7 @@ class _Training:
         settings = self.settings
         everything = number == 0 or not self.partial
         stray = settings.stray if everything else 0.0
-        words = _WordSource(self.goal, stray=stray, longest=settings.longest)
+        words = _WordSource(self.goal, stray=stray, longest=settings.longest, tours=settings.tours)
         steps = settings.steps * 2 ** max(0, number - self.partial)
         rng = stream(self.seed, "exact-gates", number)
         with torch.random.fork_rng(devices=[]):
@@ -303,6 +337,9 @@ class _Training:
         exact.spread(words.draw(rng, settings.batch, settings.longest)[0])
         adam = torch.optim.Adam([*exact.model.parameters(), *namer.parameters()], lr=settings.rate)
         food: list[tuple[int, ...]] = []
+        self.mistakes = []
+        if settings.shed:
+            self.shedding = Shedding(exact.model, exact.gates, share=settings.shed, enough=_ENOUGH)
         self.reach, self.naming = _FIRST_REACH, settings.naming if number else 0.0
         for step in range(1, steps + 1):
             self._update(exact.model, exact.gates, namer, adam, words, food, rng, step, steps)
@@ -334,8 +371,11 @@ class _Training:
         cooled = 0.1 + 0.45 * (1 + np.cos(np.pi * (done - _WARM) / (1 - _WARM)))
         adam.param_groups[0]["lr"] = settings.rate * (1.0 if done < _WARM else cooled)
         length = int(rng.integers(1, self._reach(step) + 1))
-        x, states = words.draw(rng, settings.batch, length, food[-_BEGINNINGS:])
+        x, states = words.draw(rng, settings.batch, length, self._beginnings(food, rng))
         scores, named = namer(x)
+        if settings.mistakes and done > _BABBLE:
+            self.mistakes += self._wrong(x, self._right(scores, states), 16)
+            self.mistakes = self.mistakes[-settings.mistakes :]
         if self.patient and length == self.reach:
             self.reach += int(self._right(scores, states).all(1).mean() >= _LEARNED)
         loss = self._loss(scores, states)
@@ -346,10 +386,22 @@ class _Training:
             if gates.live.any():
                 near = torch.relu(settings.margin - gates.scores.abs())[..., gates.live]
                 loss = loss + settings.hinge * near.mean()
+                if isinstance(gates, RoundedMemory):
+                    loss = loss + _EXCESS * gates.excess()
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
+
+    def _beginnings(
+        self, food: Sequence[tuple[int, ...]], rng: np.random.Generator
+    ) -> Sequence[tuple[int, ...]]:
+        """Words that came out incorrectly, with which words of an update begin."""
+        if not self.settings.mistakes:
+            return food[-_BEGINNINGS:]
+        kept = [*self.mistakes, *food[-_FED:]]
+        chosen = rng.permutation(len(kept))[: self.settings.batch // 3]
+        return [kept[place] for place in chosen]
 
     def _reach(self, step: int) -> int:
         """The longest length of an update."""
@@ -377,7 +429,8 @@ class _Training:
     ) -> Model | None:
         """Looks for a proof, if the words of training come out correctly."""
         said = "all" if everything else "valid"
-        accuracy, wrong = self._correct(exact.model, words, rng, 128, self.settings.longest)
+        settings = self.settings
+        accuracy, wrong = self._correct(exact.model, words, rng, settings.tested, settings.longest)
         food.extend(wrong)
         look = ExactLook(
             attempt=number,
@@ -389,7 +442,8 @@ class _Training:
         )
         plain = None
         if accuracy == 1.0:
-            self._thin(exact, words, rng)
+            before = None if self.shedding is None else self.shedding.kept()
+            self._thin(exact, words, food, rng)
             plain = exact.plain(words.draw(rng, 128, 60)[0])
             begun = self._cpu()
             verdict = certify_module(
@@ -397,16 +451,19 @@ class _Training:
                 self.reading.language,
                 task=self.reading.task or (PREDICT if everything else VALID_PREFIXES),
                 decode=self.reading.decode,
-                budget=Budget(elements=self.settings.states, seconds=self.settings.cpu_seconds),
+                budget=Budget(elements=settings.states, seconds=settings.cpu_seconds),
             )
             letters = () if verdict.refutation is None else verdict.refutation.word
             if letters:
                 food.append(self.goal.language.alphabet.encode(letters))
+            live = tuple(int(gates.live.sum()) for gates in exact.gates)
+            if letters and self.shedding is not None and before is not None:
+                self.shedding.restore(before)
             proved = verdict.length == "all" and verdict.certificate is not None
             self.verdict = verdict if proved else None
             look = replace(
                 look,
-                live=tuple(int(gates.live.sum()) for gates in exact.gates),
+                live=live,
                 outcome="proved" if proved else "refuted" if letters else "open",
                 states=verdict.states,
                 word=tuple(letters),
@@ -414,10 +471,31 @@ class _Training:
                 cpu_seconds=self._cpu(),
             )
         self.looks.append(look)
+        if self.shedding is not None:
+            x, states = words.draw(rng, 128, settings.longest)
+            self.shedding.look(
+                accuracy,
+                lambda: float(self._loss(exact.model(x)[0], states)),
+                refuted=look.outcome == "refuted",
+            )
         return plain
 
-    def _thin(self, exact: ExactModel, words: _WordSource, rng: np.random.Generator) -> None:
+    def _thin(
+        self,
+        exact: ExactModel,
+        words: _WordSource,
+        food: Sequence[tuple[int, ...]],
+        rng: np.random.Generator,
+    ) -> None:
         """Takes the memory from every gate without which the words of training stay correct."""
+        if self.shedding is not None:
+            tested, longest = self.settings.tested, self.settings.longest
+            known = [*self.mistakes, *food[-_FED:]]
+            tests = [words.draw(rng, tested, longest, known), words.draw(rng, tested // 2, longest // 2 or 1)]
+            self.shedding.thin(
+                lambda: all(self._right(exact.model(x)[0], states).all() for x, states in tests)
+            )
+            return
         for gates in exact.gates:
             for gate in rng.permutation(np.flatnonzero(gates.live.numpy())).tolist():
                 gates.live[gate] = False
@@ -432,9 +510,13 @@ class _Training:
         """The share of words that are correct throughout, and some others up to their first mistake."""
         x, states = words.draw(rng, count, length)
         right = self._right(model(x)[0], states)
-        rows = np.flatnonzero(~right.all(1))[:8]
-        food = [tuple(x[row, : int(np.argmin(right[row])) + 1].tolist()) for row in rows]
-        return float(right.all(1).mean()), food
+        return float(right.all(1).mean()), self._wrong(x, right, 8)
+
+    @staticmethod
+    def _wrong(x: Tensor, right: npt.NDArray[np.bool_], most: int) -> list[tuple[int, ...]]:
+        """Some incorrect words up to their first mistake."""
+        rows = np.flatnonzero(~right.all(1))[:most]
+        return [tuple(x[row, : int(np.argmin(right[row])) + 1].tolist()) for row in rows]
 
     def _right(self, scores: Tensor, states: Words) -> npt.NDArray[np.bool_]:
         """Which positions of words are answered correctly, whose states of the automaton are known."""
@@ -495,9 +577,10 @@ class _WordSource:
         goal: the automaton.
         stray: the weight of letters that leave the language.
         longest: length of the words that count for that.
+        tours: whether half of the words are tours also where no state is rare.
     """
 
-    def __init__(self, goal: Goal, *, stray: float, longest: int) -> None:
+    def __init__(self, goal: Goal, *, stray: float, longest: int, tours: bool = False) -> None:
         moves = np.asarray(goal.dfa.transitions, dtype=np.int64)
         dead = goal.dead
         weights = np.where(dead[moves] & ~dead[:, None], stray, 1.0)
@@ -509,6 +592,8 @@ class _WordSource:
         sights = np.flatnonzero(~dead & (np.arange(len(moves)) != self._start))
         seen = [_share_that_comes_to(int(state), self._start, moves, shares, longest) for state in sights]
         self._sights = sights if min(seen, default=1.0) < _RARE else sights[:0]
+        if tours:
+            self._sights = np.flatnonzero(~dead)
         self._ways = _ways(moves) if len(self._sights) else np.zeros((0, 0), dtype=np.int64)
 
     def draw(

@@ -33,7 +33,7 @@ from nerode.models.base import (
     Surroundings,
     require_sizes,
 )
-from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount
+from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount, straight
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
@@ -296,6 +296,104 @@ class ExactMamba(ExactGates):
         """Divides B by the scale; it is 0 with signs."""
         rows = layer.x_proj.weight[layer.rank : layer.rank + layer.settings.states]
         rows.mul_(0.0 if self.signed else 1 / scale)
+        layer.A_log.zero_()
+
+
+_SMALLEST = 2.0**-149
+"""The smallest float32 above 0."""
+
+_SMALL_INPUT, _LARGE_READING = 2.0**-60, 2.0**60
+"""Factors of what is written to a rounded memory, and of what reads it."""
+
+_FEW_STEPS = 1.3
+"""Writes of more steps than this cost something, so that most are -1, 0 or 1 steps."""
+
+
+class RoundedMemory(ExactGates):
+    """Mamba with exact gates, whose first channels have a memory of few values, and the others none.
+
+    Float states multiply: a channel that is written holds as many values as there are histories behind what
+    it reads, and the next layer reads them all. Here writes are rounded to multiples of a step.
+
+    A plain Mamba rounds so by gradual underflow: all float32 numbers are multiples of 2⁻¹⁴⁹, so a write that
+    is scaled to a few of these units is rounded to one of them, half to even, and C scales it back. Scales
+    are powers of two and round nothing else. The input of a channel with memory is scaled, too, and SiLU
+    halves numbers so small; hence these channels are trained without SiLU. The others have it.
+    """
+
+    step: ClassVar[float] = 0.5
+    """Writes are multiples of this."""
+
+    remembering: ClassVar[int] = 16
+    """Channels with memory."""
+
+    layer: Mamba
+
+    def __init__(self, layer: nn.Module, *, signed: bool) -> None:
+        super().__init__(layer, signed=signed)
+        self.owns = torch.arange(len(self.live)) < self.remembering
+        self.live = self.owns.clone()
+        self.idle = torch.full_like(self.idle, -1.0)
+        self.written = torch.zeros(0)
+
+    def score_rows(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
+        """Returns dt_proj."""
+        if not isinstance(layer, Mamba) or self.signed or not self._fits(layer):
+            raise InputError(
+                "rounded memory is for Mamba without signs, with activation, skip, learned_start, a "
+                f"convolution with a bias and more than {self.remembering} channels"
+            )
+        return layer.dt_proj.weight, layer.dt_proj.bias
+
+    def _fits(self, layer: Mamba) -> bool:
+        found = layer.settings
+        parts = found.activation, found.skip, found.learned_start, found.convolution, found.convolution_bias
+        return all(parts) and layer.channels > self.remembering
+
+    def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns the outputs of a sequence."""
+        layer = self.layer
+        u, z = layer._branches(x)
+        u, after = look_back(layer.convolution, u, state)
+        u = torch.where(self.owns, u, silu(u))
+        states = layer.settings.states
+        r, B, C = layer.x_proj(u).split([layer.rank, states, states], dim=-1)
+        on, scores = self.decide(layer.dt_proj(r))
+        self._inputs = x.detach()
+        self.written = (amount(scores) * self.owns)[..., None] * B[:, :, None] * u[..., None]
+        start = self._round(state["h"]) * self.owns[:, None]
+        h, after["h"] = self.scan(on[..., None], self._round(self.written), start)
+        return layer._finish(layer._show(h, C, u), z), after
+
+    def _round(self, values: Tensor) -> Tensor:
+        return straight(torch.round(values / self.step) * self.step, values)
+
+    def excess(self) -> Tensor:
+        """Returns by how much the last writes were of more than one step, in the mean."""
+        return torch.relu(self.written.abs() / self.step - _FEW_STEPS)[..., self.live, :].mean()
+
+    @torch.no_grad()
+    def spread(self) -> None:
+        """Spreads the scores, and then scales B so that writes have a deviation of 1."""
+        super().spread()
+        self(self._inputs)
+        written = self.written[..., self.live, :]
+        rows = self.layer.x_proj.weight[self.layer.rank :][: self.layer.settings.states]
+        rows.div_(written[written != 0].std().clamp_min(1e-4))
+
+    def fold_scale(self, layer: Any, scale: float) -> None:
+        """Scales writes to multiples of the smallest float32, and what is read from memory back."""
+        own, rank, states = self.owns, layer.rank, layer.settings.states
+        unit = _SMALLEST / self.step
+        layer.convolution.weight[own] *= 2 * _SMALL_INPUT
+        layer.convolution.bias[own] *= 2 * _SMALL_INPUT
+        layer.x_proj.weight[:, own] /= _SMALL_INPUT
+        layer.x_proj.weight[rank : rank + states] *= unit / _SMALL_INPUT / scale
+        layer.x_proj.weight[rank + states :] *= _LARGE_READING
+        layer.D[own] *= unit * _LARGE_READING / _SMALL_INPUT
+        layer.out_proj.weight[:, own] /= unit * _LARGE_READING
+        start = torch.round(layer.start / self.step) * _SMALLEST
+        layer.start.copy_(start * own[:, None])
         layer.A_log.zero_()
 
 
