@@ -142,7 +142,8 @@ UNABLE: tuple[tuple[str, str, int], ...] = (
 UPDATES = 400
 """Updates of a network that theory says cannot do its task."""
 
-SETTLE_SECONDS = 20.0
+SETTLE_SECONDS, SECONDS_OF_ENDS = 20.0, 90.0
+"""For the end of a run, and with `--ends`."""
 
 HEAD = """# Trained through exact gates: proved, or what stood in the way
 
@@ -223,8 +224,8 @@ beside a plain one: the same config, words, rate and number of updates (those of
 without exact gates; then the network is settled as it is. Accuracy is the share of random words of 8 and 64
 times the longest training length (40) that a network answers correctly throughout. No seed
 is left out, and each was run once but for 28: these were unsettled, and were made again when the search for
-failing words had become stronger. `--ends` makes unsettled runs again, too, and keeps of them only how they
-end.
+failing words had become stronger. `--ends` makes unsettled runs again, too, with 90 seconds instead of 20 for
+their end, and keeps of them only how they end.
 """
 
 PLAIN_COLUMNS = """
@@ -258,6 +259,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         print(f"of these fail another test than the words of their task: {count_other_tests()}")
         return
     rows, only = _lines(ROWS), given.only.split(",")
+    seconds = SECONDS_OF_ENDS if given.ends else SETTLE_SECONDS
     for part in given.parts.split(","):
         for (arch, task, layers), seed in plan(part):
             name = f"{arch}:{task}:{layers}:{seed}:"
@@ -269,7 +271,7 @@ def main(arguments: Sequence[str] = ()) -> None:
             before = find(rows, "exact", (arch, task, layers), seed)
             if part == "plain" and before is None:
                 continue
-            row = {"part": part, **MAKERS[part](arch, task, layers, seed, before)}
+            row = {"part": part, **MAKERS[part](arch, task, layers, seed, before, seconds)}
             rows = _lines(ROWS)  # read anew: another process may have written
             if known is None:
                 rows.append(row)
@@ -396,14 +398,14 @@ def training_of(study: Study, seed: int) -> ExactTraining:
     return NEW_TRAINING.get(study, same) if seed in AGAIN_SEEDS else same
 
 
-def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
     task = task_of(name)
     config = config_of(arch, task, name, layers, seed)
     settings = training_of((arch, name, layers), seed)
     found = train_exact(config, task, seed=seed, settings=settings)
     last = found.looks[-1]
     # A network without a proof is still settled: nearly always by a word.
-    end = {} if found.verdict is not None else end_of(arch, found.model, task)
+    end = {} if found.verdict is not None else end_of(arch, found.model, task, seconds)
     return {
         **end,
         "architecture": arch,
@@ -430,7 +432,7 @@ def _updates(found: ExactProof) -> int:
     return sum({look.attempt: look.step for look in found.looks}.values())
 
 
-def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
     task = task_of(name)
     updates = UPDATES if before is None else before.get("updates", UPDATES)
     valid = before is not None and before["words"] == "valid"
@@ -451,15 +453,15 @@ def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None) 
         "layers": layers,
         "seed": seed,
         "updates": updates,
-        **end_of(arch, model, task),
+        **end_of(arch, model, task, seconds),
         "accuracy": accuracies(model, task),
     }
 
 
-def end_of(arch: str, model: Model, task: Task) -> Row:
+def end_of(arch: str, model: Model, task: Task, seconds: float) -> Row:
     """Returns how a network ends that is settled as it is."""
     subject = LoadedNetwork(name=arch, model=model, task=task, language=getattr(task, "language", None))
-    end = settle(subject, budget=Budget(seconds=SETTLE_SECONDS)).settlement
+    end = settle(subject, budget=Budget(seconds=seconds)).settlement
     return {
         "status": end.status,
         "word": None if end.word is None else list(end.word),
@@ -471,7 +473,7 @@ def end_of(arch: str, model: Model, task: Task) -> Row:
     }
 
 
-def no_row(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Row:
+def no_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
     return plain_row(arch, name, layers, seed, None)
 
 

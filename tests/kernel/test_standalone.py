@@ -22,7 +22,7 @@ CORE = {
     *("nerode.kernel.numbers", "nerode.kernel.reader", "nerode.kernel.step", "nerode.kernel.walk"),
     "nerode.kernel.work",
 }
-CORE_LINES = 3_475
+CORE_LINES = 3_470
 """Lines of the core, docstrings and blank lines included; may be lowered, not raised."""
 
 

@@ -10,10 +10,11 @@ import onnxruntime
 import pytest
 import torch
 
-from nerode.core import Reference
+from nerode.core import NotCompilable, Reference
 from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
 from nerode.models.compiled.load import load_model
+from nerode.models.compiled.plan import plan_move
 from nerode.models.onnx import to_onnx
 from nerode.network import (
     Affine,
@@ -146,3 +147,8 @@ def test_a_file_needs_one_row_in_the_table_of_kinds(network, monkeypatch):
     again = network_from_json(network_to_json(network))
     assert again == network
     assert network_hash(again) == network_hash(network)
+
+
+def test_without_a_plan_it_is_refused_for_real_architectures(network):
+    with pytest.raises(NotCompilable, match="no architecture here carries the recurrence"):
+        plan_move(network.layers[0].recurrence, [], [], [])

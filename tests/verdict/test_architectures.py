@@ -1,8 +1,8 @@
 import pytest
 
-from nerode.core import UnknownName
+from nerode.core import InputError, UnknownName
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, find_architecture
-from nerode.verdict.classes import Gates, MemoryKind, UnitGate
+from nerode.verdict.classes import ArchitectureClass, Gates, MemoryKind, Transition, UnitGate
 
 # The table of properties in section 1.2 of the specification.
 NONNEGATIVE = {"mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "deltanet", "gated-deltanet"}
@@ -63,3 +63,9 @@ def test_every_row_describes_itself():
     for row in ARCHITECTURES.values():
         assert row.properties.describe()
         assert row.update
+
+
+def test_writes_that_a_gate_ties_do_not_count_freely():
+    """A new row whose writes are tied has to say how it counts; the default would be a wrong "yes"."""
+    with pytest.raises(InputError, match="say how the class counts"):
+        ArchitectureClass(recurrence=MemoryKind.LINEAR, transition=Transition.DIAGONAL, free_write=False)

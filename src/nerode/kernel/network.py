@@ -342,7 +342,7 @@ class _NetworkReader:
         rows, vector, matrix = self._map(seen, width), self._vector(width), self._matrix(width)
         recurrent = self._map([*seen, *map(before, range(width))], width)
         each = self.num_letters
-        by_letter = {"writes": listing(vector, length=each)}
+        vectors = listing(vector, length=each)
         selected: dict[str, Reader] = {"selector": anything}
         images = listing(listing(whole(0, width - 1), length=width), length=each)
         fields: dict[str, dict[str, Reader]] = {
@@ -351,11 +351,7 @@ class _NetworkReader:
             "time-invariant": {"matrix": matrix, "write": rows},
             "letter-matrices": {"matrices": listing(matrix), "writes": listing(vector)},
             "householder": {"factors": listing(listing(self._factor(width))), "writes": listing(vector)},
-            "permutation-diagonal": {
-                "images": images,
-                "diagonals": listing(vector, length=each),
-                **by_letter,
-            },
+            "permutation-diagonal": {"images": images, "diagonals": vectors, "writes": vectors},
             "elman": {"activation": choice("tanh", "relu", "clip"), "update": recurrent},
             "gated-cell": {"cell": choice(*CELLS), "gates": anything},
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from nerode.core import BudgetExceeded
+from nerode.core import BudgetExceeded, InputError
 
 T = TypeVar("T")
 
@@ -183,6 +183,10 @@ class ArchitectureClass:
     strict_mask: bool = False
     free_slopes: bool = False
     parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.free_write and self.counting is WayOfCounting.FREE:
+            raise InputError("writes that a gate ties do not count freely; say how the class counts")
 
     def describe(self) -> str:
         """The class in one line."""

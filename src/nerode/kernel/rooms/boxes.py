@@ -235,6 +235,7 @@ def _rounded(problem: CheckProblem, noise: Fraction) -> Stepper:
         layer is None
         or not isinstance(layer.move, AffineMove)
         or layer.move.activation != "tanh"
+        or layer.move.chosen
         or layer.units
         or layer.seen_units
         or not isinstance(decoder, ScoreRows | PointTable)

@@ -247,7 +247,7 @@ def plan_move(
             return CellPlan(cell="elman", gates=gates, activation=activation, kind=kind)
         case GatedCell(cell=cell, gates=maps, cap=cap):
             return CellPlan(cell=cell, gates=[_cell_gate(gate, seen) for gate in maps], cap=cap, kind=kind)
-    raise AssertionError(f"the recurrence {kind} has no plan")
+    raise NotCompilable(kind, [f"no architecture here carries the recurrence {kind}"])
 
 
 def _cell_gate(update: Affine, seen: Sequence[PlaceForm]) -> CellGate:
