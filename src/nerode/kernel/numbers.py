@@ -114,6 +114,8 @@ def ratio(numerator: int, denominator: int) -> int | Ratio:
 class Irrational:
     """A number that is not rational, as the kernel uses it: sums, products, parts, and a sign if it is real.
 
+    `rooms/roots.py` has its operations. It is no ABC, whose `isinstance` is slower: every sum asks.
+
     Attributes:
         numerators: whole numbers that it is written with, over one denominator.
         denominator: see `numerators`.
