@@ -432,27 +432,28 @@ def _updates(found: ExactProof) -> int:
     return sum({look.attempt: look.step for look in found.looks}.values())
 
 
-def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
+def plain_model(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Model:
+    """Returns the network that plain training gives beside a run through exact gates."""
     task = task_of(name)
-    updates = UPDATES if before is None else before.get("updates", UPDATES)
-    valid = before is not None and before["words"] == "valid"
-    config = config_of(arch, task, name, layers, seed)
-    naming = before is not None and before.get("naming", False)
-    model = train_plain(
-        config,
+    return train_plain(
+        config_of(arch, task, name, layers, seed),
         task,
         seed=seed,
-        updates=updates,
-        valid=valid,
-        naming=naming,
+        updates=UPDATES if before is None else before.get("updates", UPDATES),
+        valid=before is not None and before["words"] == "valid",
+        naming=before is not None and before.get("naming", False),
         settings=training_of((arch, name, layers), seed),
     )
+
+
+def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
+    task, model = task_of(name), plain_model(arch, name, layers, seed, before)
     return {
         "architecture": arch,
         "task": name,
         "layers": layers,
         "seed": seed,
-        "updates": updates,
+        "updates": UPDATES if before is None else before.get("updates", UPDATES),
         **end_of(arch, model, task, seconds),
         "accuracy": accuracies(model, task),
     }

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from benchmarks import settled
+from benchmarks import hardened, settled
 from benchmarks._long_words_page import page, read_rows
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +79,16 @@ def test_exact_gates() -> None:
     rows = [json.loads(line) for line in (ROOT / settled.ROWS).read_text().splitlines()]
     assert settled.page(rows) == SETTLED
     assert settled.beside_page(rows) == (ROOT / settled.BESIDE).read_text(encoding="utf-8")
+
+
+def test_the_page_of_hardened_networks_is_made_from_its_rows() -> None:
+    rows = [json.loads(line) for line in (ROOT / hardened.RESULTS).read_text().splitlines()]
+    assert hardened.page(rows) == (ROOT / hardened.PAGE).read_text(encoding="utf-8")
+    kept = settled._lines(ROOT / settled.ROWS)
+    for row in rows:
+        plain = settled.find(kept, "plain", (row["architecture"], row["task"], 1), row["seed"])
+        assert plain is not None
+        assert row["before"] == plain["status"]
 
 
 def test_polished_groups() -> None:
