@@ -83,7 +83,8 @@ def harden(kept: list[dict[str, Any]], arch: str, name: str, layers: int, seed: 
 
 def page(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the page of all runs."""
-    before, after = (sum(test(row) for row in rows) for test in (_was_proved, lambda row: row["proved"]))
+    before = sum(row["before"] == "proved" for row in rows)
+    after = sum(row["proved"] for row in rows)
     lines = [HEAD, f"**Proved at every length: {before} of {len(rows)} before, {after} after.**", ""]
     lines += [
         "| architecture | task | seed | before | after | words | CPU s |",
@@ -94,7 +95,3 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
         cells = (row["architecture"], row["task"], row["seed"], row["before"], end, row["words"])
         lines.append("| " + " | ".join(map(str, cells)) + f" | {row['cpu_seconds']} |")
     return "\n".join(lines) + "\n"
-
-
-def _was_proved(row: dict[str, Any]) -> bool:
-    return bool(row["before"] == "proved")
