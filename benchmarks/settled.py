@@ -195,8 +195,8 @@ Tried on seed 0, without a proof:
   1,600 updates) and in three (56 %, with words that get longer only as the shorter ones are learned); one
   over four or over three letters in three layers (learned after 600 updates, but more than 8,000 float
   states). Four letters in the first layer and one in the others is proved there.
-- flip-flop: one layer of GLA, whose gates see one letter, learns at most 74 % of the words of training in four
-  attempts of 400 to 1,600 updates. Several layers of it have no exact form here.
+- flip-flop: one layer of GLA, whose gates see one letter, learns at most 74 % of the words of training in
+  four attempts of 400 to 1,600 updates. Several layers of it have no exact form here.
 - S3: where it is not proved the LSTM ends with 99 % of the words of training, or with words that the search
   names, as below; settings were not searched for it.
 - Dyck(2,3), with the second head: two layers, and three with convolutions over 4, 2 and 1, over 4, 4 and 1
