@@ -23,6 +23,17 @@ CHROMIUM = "/usr/bin/chromium"
 OpenPage = Callable[..., Any]
 """Gives a `playwright.sync_api.Page`."""
 
+# What the browser asks for on its own account (time, updates, sign-in) finds no address.
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+
 _QUIET = {"log", "info", "debug", "startGroup", "endGroup"}
 
 
@@ -79,9 +90,7 @@ def chromium() -> Iterator[Browser]:
         "playwright.sync_api", reason="playwright is missing: pip install playwright"
     )
     with library.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_FLAGS))
         yield browser
         browser.close()
 
