@@ -17,6 +17,34 @@ INNER = {
 }
 """Modules that other stages may import by themselves, with the reason."""
 
+LINES = {
+    ".": 129,
+    "algebra": 9_690,
+    "analysis": 10_356,
+    "cli": 5_295,
+    "compiler": 11_339,
+    "conformance": 449,
+    "core": 2_541,
+    "explorer": 2_168,
+    "kernel": 8_472,
+    "languages": 11_266,
+    "models": 22_313,
+    "network": 2_887,
+    "proofs": 9_821,
+    "records": 2_776,
+    "report": 8_247,
+    "reproduce": 2_660,
+    "study": 2_429,
+    "sweeps": 826,
+    "tasks": 3_345,
+    "training": 2_247,
+    "verdict": 4_533,
+}
+"""Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
+
+SLACK = 40
+"""How far a stage may fall below its number before the number must be lowered with it."""
+
 
 @functools.cache
 def _tree(path: Path) -> ast.Module:
@@ -84,6 +112,19 @@ def test_no_module_imports_itself_in_a_circle():
                 if not targets:
                     free.append(name)
     assert not pending, f"late imports counted, these modules import each other: {sorted(pending)}"
+
+
+def test_stages_do_not_grow():
+    counted = Counter(dict.fromkeys(LINES, 0))
+    for path in _modules().values():
+        parts = path.relative_to(ROOT).parts
+        counted[parts[0] if len(parts) > 1 else "."] += len(path.read_text().splitlines())
+    grown = {stage: f"{LINES.get(stage, 0)} → {n}" for stage, n in counted.items() if n > LINES.get(stage, 0)}
+    assert not grown, (
+        f"delete what the new code replaces, or raise the number in a commit of its own: {grown}"
+    )
+    stale = {stage: n for stage, n in counted.items() if n < LINES[stage] - SLACK}
+    assert not stale, f"these stages fell: lower their numbers in LINES, so that they stay there: {stale}"
 
 
 def test_a_public_class_name_means_one_thing():
