@@ -248,8 +248,8 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
     found += [StackCoordinate(at, name(at), most) for at in holders]
     for depth, slot in enumerate(slots, start=1):
         for i, at in enumerate(slot):
-            start = network.layers[at[0]].start[at[1]]
-            found.append(SlotCoordinate(at, name(at), depth, [code[i] for code in codes], start))
+            first = network.layers[at[0]].start[at[1]]
+            found.append(SlotCoordinate(at, name(at), depth, [code[i] for code in codes], first))
     found += [LooseCoordinate(at, written, intervals) for at, written, intervals in placed("intervals")]
     found += [CappedCoordinate(at, written, cap) for at, written, cap in placed("caps")]
     found += [ScaleCoordinate(at, name(at), k) for k, (at, _) in enumerate(given["scales"], start=1)]
