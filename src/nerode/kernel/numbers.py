@@ -254,13 +254,13 @@ def sign(value: Number) -> int:
 
 
 def real_part(value: Any) -> Any:
-    """Returns the real part; forms and spans are real."""
-    return value.real_part() if isinstance(value, Irrational) else value
+    """Returns the real part of a number, a form or a span; spans are real."""
+    return value if isinstance(value, int | Fraction | tuple) else value.real_part()
 
 
 def imaginary_part(value: Any) -> Any:
-    """Returns the imaginary part; forms and spans are real."""
-    return value.imaginary_part() if isinstance(value, Irrational) else 0
+    """Returns the imaginary part of a number, a form or a span; spans are real."""
+    return 0 if isinstance(value, int | Fraction | tuple) else value.imaginary_part()
 
 
 def conjugate(value: Number) -> Number:

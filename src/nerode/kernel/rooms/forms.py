@@ -29,8 +29,10 @@ from nerode.kernel.numbers import (
     Rational,
     Region,
     grid_of,
+    imaginary_part,
     known_rational,
     power_of_four,
+    real_part,
     sign,
 )
 from nerode.kernel.rooms.meter import ExactnessMeter, size
@@ -83,6 +85,20 @@ class AffineForm:
         return AffineForm(constant, {name: a * other for name, a in self.terms.items()})
 
     __rmul__ = __mul__
+
+    def real_part(self) -> Value:
+        """Returns the real part, term by term: unknowns are real, a coefficient may be complex."""
+        return self._part(real_part)
+
+    def imaginary_part(self) -> Value:
+        """Returns the imaginary part, term by term."""
+        return self._part(imaginary_part)
+
+    def _part(self, part: Callable[[Any], Any]) -> Value:
+        terms = {name: part(amount) for name, amount in self.terms.items()}
+        kept = {name: amount for name, amount in terms.items() if amount != 0}
+        constant: Rational = part(self.constant)
+        return AffineForm(constant, kept) if kept else constant
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineForm) and (self.constant, self.terms) == (other.constant, other.terms)
