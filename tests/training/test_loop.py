@@ -11,9 +11,18 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError, stream
-from nerode.records import RunRecord, TaskConfig, TrainingAids, TrainSpec, merge_tables
+from nerode.records import (
+    ModelSpec,
+    RunRecord,
+    TaskConfig,
+    TrainingAids,
+    TrainSpec,
+    join_scores,
+    merge_tables,
+)
 from nerode.tasks import build_task
 from nerode.training import batch_parts, run, run_key, spec_model
+from nerode.training.evaluation import score
 from nerode.training.loop import Trainer, add_holds, first_state, train
 from tests.training.tiny import TINY, tiny
 
@@ -211,6 +220,34 @@ def test_validation_alone_ends_a_run():
     assert (record.stopped, record.steps, len(record.history)) == ("threshold", 10, 2)
     never, _ = train(tiny(run={"stop": {"threshold": 1.5}, "measure": "token"}))
     assert (never.stopped, never.steps) == ("steps", 20)
+
+
+def test_the_stop_rule_can_look_at_one_length_of_training():
+    """A threshold between the score at one length and that of all lengths tells the two rules apart."""
+    usual = Trainer(tiny(run={"validation": 80, "measure": "token"}))
+    scores = [score(usual.model, usual.task, [batch]) for batch in usual._validation]
+    worst, together = min(scores, key=lambda s: s.token), join_scores(scores).token
+    assert worst.token < together
+    ended = []
+    for length in (0, worst.length):
+        stop = {"threshold": (worst.token + together) / 2, "patience": 1, "length": length}
+        trainer = Trainer(tiny(run={"validation": 80, "measure": "token", "stop": stop}))
+        trainer.progress.step = 1
+        trainer.validate()
+        ended.append(trainer.progress.stopped)
+    assert ended == [True, False]
+    with pytest.raises(InputError, match=r"run\.stop\.length is 99; validation has the lengths"):
+        Trainer(tiny(run={"stop": {"length": 99}}))
+
+
+def test_the_embedding_is_drawn_with_the_deviation_that_is_asked_for():
+    usual, small = (Trainer(tiny(model=own)).model for own in ({"width": 8}, {"width": 8, "embedding": 0.1}))
+    drawn = dict(usual.named_parameters())
+    for name, weight in small.named_parameters():
+        factor = 0.1 if name == "embedding.weight" else 1.0
+        assert torch.equal(weight, drawn[name] * factor), name
+    with pytest.raises(InputError, match="counting has no letters"):
+        spec_model(ModelSpec(embedding=0.1), build_task(TaskConfig(name="counting")), seed=0)
 
 
 def test_sequences_get_longer_when_the_short_ones_are_learnt():

@@ -82,6 +82,10 @@ def test_unknown_settings_of_task_and_layer_are_refused():
         lambda: Curriculum(start=1, threshold=1.5),
         lambda: StopRule(threshold=0.0),
         lambda: StopRule(patience=0),
+        lambda: StopRule(length=-1),
+        lambda: ModelSpec(embedding=-0.1),
+        lambda: ModelSpec(embedding=0.1, width=0),
+        lambda: ModelSpec(embedding=0.1, module="a:b"),
         lambda: RunSpec(steps=0),
         lambda: RunSpec(batch=0),
         lambda: RunSpec(seed=-1),
@@ -195,6 +199,16 @@ def test_settings_that_are_younger_than_old_runs_are_in_the_key_only_where_they_
     assert not {"decay_only", "hold"} & set(plain)
     used = TrainSpec(task=PARITY, optimiser=OptimiserSpec(hold=3))
     assert complete_spec(used).to_mapping()["optimiser"]["hold"] == 3
+    complete = complete_spec(TrainSpec(task=PARITY)).to_mapping()
+    assert "embedding" not in complete["model"]
+    assert "length" not in complete["run"]["stop"]
+    younger = TrainSpec(
+        task=PARITY, model=ModelSpec(embedding=0.1), run=RunSpec(stop=StopRule(threshold=0.9, length=8))
+    )
+    complete = complete_spec(younger).to_mapping()
+    assert complete["model"]["embedding"] == 0.1
+    assert complete["run"]["stop"]["length"] == 8
+    assert TrainSpec.from_mapping(younger.to_mapping()) == younger
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,21 @@ _MOST_OF_RUN = {
 }
 """Sizes beyond which no machine goes: a slip of the keyboard is refused before it takes all memory."""
 
-_LEFT_OUT_OF_KEY_WHEN_UNSET = (("optimiser", "decay_only"), ("optimiser", "hold"), ("run", "aids"))
-"""Fields that were added later, by their table; omitting them where unset keeps old run keys valid."""
+_LEFT_OUT_OF_KEY_WHEN_UNSET = (
+    ("optimiser", "decay_only"),
+    ("optimiser", "hold"),
+    ("run", "aids"),
+    ("run", "stop", "length"),
+)
+"""Fields that were added later, by their tables; omitting them where unset keeps old run keys valid."""
+
+_LEFT_OUT_OF_SPEC_WHEN_UNSET = (
+    ("model", "theory"),
+    ("model", "embedding"),
+    ("run", "aids"),
+    ("run", "stop", "length"),
+)
+"""Fields that are younger than old records, which are written again as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +109,7 @@ class ModelSpec:
         layers: names of the zoo separated by commas, in order.
         depth: how often the list of layers is repeated.
         width: features after the embedding; 0 reads letters as one-hot vectors.
+        embedding: standard deviation of the draw of the embedding; 0 for that of torch, which is 1.
         settings: of every layer.
         layer_settings: of each layer, on top of `settings`; empty, or one table per layer.
         surroundings: norm, residual and feed-forward part of every layer; None for the published ones.
@@ -113,6 +127,7 @@ class ModelSpec:
     layers: str = "mamba"
     depth: int = 1
     width: int = 16
+    embedding: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
     layer_settings: tuple[dict[str, Any], ...] = ()
     surroundings: Surroundings | None = None
@@ -133,6 +148,12 @@ class ModelSpec:
             )
         if self.width < 0:
             raise InputError(f"model.width is {self.width}; it has to be 0 (one-hot letters) or more")
+        _require(0 <= self.embedding < math.inf, "model.embedding", self.embedding, "0 or more")
+        if self.embedding and (self.module or not (self.width or self.configuration)):
+            raise InputError(
+                f"model.embedding is {self.embedding}; a model of your own or one that reads one-hot letters "
+                "has no embedding to draw"
+            )
         if self.depth < (0 if self.configuration else 1):
             raise InputError(f"model.depth is {self.depth}; it has to be 1 or more")
         if self.head_width < 0:
@@ -246,14 +267,17 @@ class StopRule:
     Attributes:
         threshold: accuracy that is enough; above 1 for never.
         patience: how many validations in a row have to reach it.
+        length: the length of training whose validation sequences count; 0 for all lengths together.
     """
 
     threshold: float = 1.0
     patience: int = 3
+    length: int = 0
 
     def __post_init__(self) -> None:
         _require(self.threshold > 0, "run.stop.threshold", self.threshold, "above 0 (above 1 for never)")
         _require(self.patience >= 1, "run.stop.patience", self.patience, "1 or more")
+        _require(0 <= self.length <= MAX_LENGTH, "run.stop.length", self.length, f"from 0 to {MAX_LENGTH:,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,13 +355,7 @@ class TrainSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Returns the spec as plain values for JSON."""
-        plain = to_mapping(self)
-        # Younger than old records, which are written again as they were.
-        if not self.model.theory:
-            del plain["model"]["theory"]
-        if self.run.aids is None:
-            del plain["run"]["aids"]
-        return plain
+        return _without_unset(to_mapping(self), _LEFT_OUT_OF_SPEC_WHEN_UNSET)
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> TrainSpec:
@@ -376,18 +394,26 @@ class CompleteSpec:
         plain = to_mapping(self)
         if self.run.epochs:
             del plain["run"]["steps"]
-        for table, name in _LEFT_OUT_OF_KEY_WHEN_UNSET:
-            if not plain[table][name]:
-                del plain[table][name]
         if not self.files:
             del plain["files"]
-        return plain
+        return _without_unset(plain, _LEFT_OUT_OF_KEY_WHEN_UNSET)
 
     @property
     def key(self) -> str:
         """The SHA-256 of the spec: the name of the run."""
         text = json.dumps(self.to_mapping(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_unset(plain: dict[str, Any], places: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+    """The plain values without the fields at these places that are not set."""
+    for *tables, name in places:
+        place = plain
+        for table in tables:
+            place = place[table]
+        if not place[name]:
+            del place[name]
+    return plain
 
 
 def untrusted_code(module: object, source: str) -> InputError:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,15 @@ def require_aids(aids: TrainingAids, task: Task, model: nn.Module) -> None:
             raise InputError(
                 f"run.aids.passed needs words that lead back to the start; {task.language.name} has none"
             )
+
+
+def require_length(batches: Sequence[Batch], length: int) -> None:
+    """Raises InputError if a stop rule asks for a length that validation does not have."""
+    lengths = sorted({batch.inputs.shape[1] for batch in batches})
+    if length and length not in lengths:
+        raise InputError(
+            f"run.stop.length is {length}; validation has the lengths {', '.join(map(str, lengths))}"
+        )
 
 
 def _returns(task: FormalLanguageTask) -> bool:
@@ -398,6 +407,7 @@ class Trainer:
         highest = self.data.lengths[-1]
         self.progress = RunProgress(longest=min(curriculum.start, highest) if curriculum else highest)
         self._validation = validation_batches(self.task, self.data.lengths, spec.run.validation)
+        require_length(self._validation, spec.run.stop.length)
         self._short: tuple[int, list[Batch]] = (-1, [])
         self._on_progress = on_progress
         self._begun = self._reported = time.perf_counter()
@@ -475,7 +485,8 @@ class Trainer:
     def validate(self) -> None:
         """Adds a validation to the history, and decides about longer sequences or the end."""
         run_spec, progress = self.spec.run, self.progress
-        found = join_scores([score(self.model, self.task, [batch]) for batch in self._validation_batches()])
+        scores = [score(self.model, self.task, [batch]) for batch in self._validation_batches()]
+        found = join_scores(scores)
         last = progress.history[-1].step if progress.history else 0
         progress.history = (
             *progress.history,
@@ -496,6 +507,9 @@ class Trainer:
             if accuracy >= curriculum.threshold:
                 progress.longest = min(progress.longest + curriculum.step, self.data.lengths[-1])
             return
+        if run_spec.stop.length:
+            counted = [own for own in scores if own.length == run_spec.stop.length]
+            accuracy = join_scores(counted).accuracy(run_spec.measure)
         progress.streak = progress.streak + 1 if accuracy >= run_spec.stop.threshold else 0
         progress.stopped = progress.streak >= run_spec.stop.patience
 

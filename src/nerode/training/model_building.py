@@ -55,7 +55,13 @@ def spec_model(spec: ModelSpec, task: Task, *, seed: int, build: Build | None = 
         raise untrusted_code(spec.module, "the spec")
     if build is not None:
         return build_seeded(build, task, draw)
-    return build_model(spec_model_config(spec, task), seed=draw)
+    model = build_model(spec_model_config(spec, task), seed=draw)
+    if spec.embedding:
+        if not isinstance(model.embedding, nn.Embedding):
+            raise InputError(f"model.embedding is {spec.embedding}; {task.name} has no letters to embed")
+        with torch.no_grad():
+            model.embedding.weight.mul_(spec.embedding)
+    return model
 
 
 def spec_model_config(spec: ModelSpec, task: Task) -> ModelConfig:
@@ -124,7 +130,7 @@ def complete_model(spec: ModelSpec, task: Task) -> dict[str, Any]:
         for name, default in _LEFT_OUT_OF_KEY_AT_DEFAULT.items():
             if name in table and table[name] == default:
                 del table[name]
-    return plain
+    return {**plain, "embedding": spec.embedding} if spec.embedding else plain
 
 
 def model_file_hashes(spec: ModelSpec) -> dict[str, str]:
