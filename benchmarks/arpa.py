@@ -23,8 +23,7 @@ from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
-from nerode.models.compiled import score_text
-from nerode.models.compiled.streaming import NextWordScorer
+from nerode.models.network_module.streaming import NextWordScorer, score_text
 from nerode.network import Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
 from nerode.proofs.certification import certify_ngrams

@@ -27,7 +27,7 @@ from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Alphabet, Dfa, Dyck, Language, RegularLanguage, minimise
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.models import DecoderStream, Model
-from nerode.models.compiled import network_to_decoder
+from nerode.models.lower import network_to_decoder
 from nerode.proofs import Certificate, certify
 from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.listing import fingerprint

@@ -50,7 +50,8 @@ from nerode.languages import Language, describe_language, language_from_descript
 from nerode.languages.groups import finite_monoid
 from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, parse_arpa
 from nerode.models import LayerConfig, Model, ModelConfig
-from nerode.models.compiled import load_model, network_to_decoder
+from nerode.models.lower import network_to_decoder
+from nerode.models.network_module import load_model
 from nerode.network import Network, network_from_json, network_hash, network_to_json
 from nerode.proofs import certify, certify_state_boxes, check_polished, find_fragile_words, find_window
 from nerode.proofs.counters import counter_cover, find_integrators, slot_cover

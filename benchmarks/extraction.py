@@ -17,7 +17,7 @@ import nerode as nr
 from nerode.analysis import LoadedNetwork, load_subject
 from nerode.analysis.extraction import Extraction, HypothesisTest, extract
 from nerode.core import NotCompilable, write_atomically
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.records import run_name
 from nerode.training import make_specs, run_key
 from nerode.training.runs import run_in

@@ -31,8 +31,8 @@ from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, State, all_members
-from nerode.models.compiled import CompiledModel, load_model
-from nerode.models.compiled.load import writer_of
+from nerode.models.lower.assembly import writer_of
+from nerode.models.network_module import CompiledModel, load_model
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.floats import examine, load_architecture

@@ -35,7 +35,7 @@ from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, NotComp
 from nerode.languages import Language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, read_model, save_model
-from nerode.models.compiled import is_decoder, writer_of
+from nerode.models.lower import is_decoder, writer_of
 from nerode.network import LogitDecoder, Network
 from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
 from nerode.proofs.floats import RealModel, make_architecture, recheck_stored, write_real_model

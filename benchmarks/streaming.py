@@ -10,8 +10,8 @@ import numpy as np
 
 from nerode.compiler import compile_language
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled import Stream
 from nerode.models.kernels.table_walk import TableWalk
+from nerode.models.network_module import Stream
 
 TOKENS = 10_000_000
 TARGETS = {1: 2.0}

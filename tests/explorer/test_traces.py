@@ -11,7 +11,7 @@ from nerode.compiler import compile_language
 from nerode.explorer.inside import float_steps
 from nerode.explorer.jobs import run_job
 from nerode.languages import resolve_language
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.network import Interpreter
 
 CASES = [

@@ -10,7 +10,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
 from nerode.models import DecoderStream, LayerConfig, ModelConfig, build_model
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.lower.heads import network_to_decoder
 
 CASES = [
     ("flip-flop", "transformer-alibi"),

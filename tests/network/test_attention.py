@@ -10,7 +10,7 @@ import torch
 from nerode.compiler import compile_language
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.load import load_model
+from nerode.models.network_module.model import load_model
 from nerode.network import (
     Affine,
     AttentionHeads,

@@ -12,8 +12,8 @@ import torch
 from nerode.compiler import compile_language
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.load import load_model
-from nerode.models.compiled.plan import plan_stream
+from nerode.models.lower.stream import plan_stream
+from nerode.models.network_module.model import load_model
 from nerode.models.onnx import to_onnx
 from nerode.network import Interpreter
 

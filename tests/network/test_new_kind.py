@@ -13,8 +13,8 @@ import torch
 from nerode.core import NotCompilable, Reference
 from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
-from nerode.models.compiled.load import load_model
-from nerode.models.compiled.plan import plan_move
+from nerode.models.lower.stream import plan_move
+from nerode.models.network_module.model import load_model
 from nerode.models.onnx import to_onnx
 from nerode.network import (
     Affine,

@@ -17,7 +17,7 @@ from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, s
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, started
 from nerode.models import Model, as_layered
-from nerode.models.compiled import CompiledModel
+from nerode.models.network_module import CompiledModel
 from nerode.records import Analysis, Forgetting, LayerSpectrum, StateClusters
 from nerode.tasks import FlipFlop, NgramText
 

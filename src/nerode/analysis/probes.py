@@ -16,7 +16,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
 from nerode.languages import END
 from nerode.models import Model
-from nerode.models.compiled import CompiledModel
+from nerode.models.network_module import CompiledModel
 from nerode.records import LengthMargin, Margins
 from nerode.tasks import Batch, Task
 from nerode.training import tested_lengths

@@ -16,7 +16,7 @@ from torch import nn
 from nerode.core import FormatError, InputError, plural, read_bytes, to_mapping
 from nerode.languages import Language
 from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, is_stateful, read_model, read_tensors
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.network import Network
 from nerode.proofs import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
 from nerode.records import (

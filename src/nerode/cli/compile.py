@@ -206,7 +206,7 @@ def _asked(language: Language, *, normalise: bool, support: bool) -> Language:
 
 def _require_length(network: Network, language: Language, length: int, dtype: str, budget: Budget) -> None:
     """Raises NotCompilable, with the formats that would do, unless the decoder is proved as far as asked."""
-    from nerode.models.compiled import is_decoder
+    from nerode.models.lower import is_decoder
 
     if not is_decoder(network):
         raise InputError(

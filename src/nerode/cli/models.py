@@ -87,7 +87,7 @@ def write_model(
         return WrittenModel(refused=(_without(missing),))
     except MissingExtra as missing:
         return WrittenModel(refused=(_without(missing),))
-    from nerode.models.compiled import is_decoder
+    from nerode.models.lower import is_decoder
 
     if is_decoder(network):
         return _write_decoder(folder, network, language, options.budget, dtype=dtype, proofs=proofs)

@@ -30,7 +30,7 @@ from nerode.explorer.runs import run_folder
 from nerode.explorer.traces import Number, Step, plain_numbers
 from nerode.languages import Legal, Word, minimise
 from nerode.models import TORCH_DTYPES
-from nerode.models.compiled import CompiledLayer, CompiledRecurrence, Drive, load_model
+from nerode.models.network_module import CompiledLayer, CompiledRecurrence, Drive, load_model
 from nerode.network import Network
 from nerode.records import read_result
 from nerode.report import automaton_figure

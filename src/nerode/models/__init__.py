@@ -1,8 +1,8 @@
 """Networks that run: architectures, models made of them, and models on disk. torch starts here.
 
 Open `zoo` first, the table of architectures; `architectures/` has one file per family, `model` the model
-around its layers. `compiled/` turns a compiled network into a module, `whole/` writes it into a published
-model, and `libraries/` and `exports/` exchange weights with other libraries.
+around its layers. `network_module/` turns a compiled network into a module, `lower/` writes it into an
+architecture, and `libraries/` and `exports/` exchange weights with other libraries.
 """
 
 from typing import TYPE_CHECKING

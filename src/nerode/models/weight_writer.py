@@ -2,7 +2,7 @@
 
 Each number of a compiled network has a place of its own on the stream. Everything affine is a form over the
 places. A block of the model adds the states of one layer of the network and then, by its feed-forward part,
-ReLU units that read them. `nerode.models.compiled` makes the plan; the file of an architecture writes the
+ReLU units that read them. `nerode.models.lower` makes the plan; the file of an architecture writes the
 weights. Neither the records here nor the writers know the compiler or its networks.
 """
 

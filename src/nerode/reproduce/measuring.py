@@ -18,7 +18,7 @@ import torch
 
 from nerode.core import Budget, InputError, read_json_lines, to_mapping
 from nerode.languages import resolve_language
-from nerode.models.compiled import CompiledModel, load_model
+from nerode.models.network_module import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.records import (
     CellResult,

@@ -8,7 +8,7 @@ from nerode.analysis.probes import ProbeWords
 from nerode.compiler import compile_language
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled import network_to_decoder
+from nerode.models.lower import network_to_decoder
 from tests.analysis.networks import model_of, random_probe, ssm_with, subject_of
 
 

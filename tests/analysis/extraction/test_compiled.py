@@ -11,7 +11,7 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import language_question
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 
 LANGUAGES = [f"tomita-{i}" for i in range(1, 8)]
 METHODS = [("exact", False), ("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]

@@ -26,7 +26,7 @@ from nerode.analysis.extraction.question import LanguageTarget, language_questio
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, UnknownName
 from nerode.models import build_model, model_config
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 
 from .test_comparison import machine_of
 from .trained import trained

@@ -27,7 +27,7 @@ from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
 from nerode.languages import resolve_language
 from nerode.models import build_model
-from nerode.models.compiled.load import network_to_architecture
+from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs import VALID_PREFIXES, certificate_to_json, write_folder
 from nerode.proofs.floats import certify_module
 from nerode.records import SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, TaskConfig, read_settlement

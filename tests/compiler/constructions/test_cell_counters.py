@@ -5,7 +5,8 @@ import pytest
 from nerode.compiler.pipeline import compile_language
 from nerode.kernel import PREDICT, Certificate
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.load import first_error, network_to_architecture
+from nerode.models.lower.assembly import network_to_architecture
+from nerode.models.lower.lowering import first_error
 from nerode.proofs import certify
 from nerode.proofs.floats import certify_counts
 from tests.compiler.agreement import assert_does

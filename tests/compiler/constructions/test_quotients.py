@@ -12,7 +12,7 @@ from nerode.core import Budget, FormatError, InputError, NotCompilable
 from nerode.kernel import PREDICT, Certificate, certificate_to_json
 from nerode.languages import describe_language
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.plan import plan_stream
+from nerode.models.lower.stream import plan_stream
 from nerode.network import Gated, Network, network_from_json, network_to_json, zero_map
 from nerode.proofs import certify, check
 from tests.compiler.agreement import assert_does

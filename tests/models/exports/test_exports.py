@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
 from nerode.models.exports import BEGIN, FIRST, answers_of, as_answers, write_export
-from nerode.models.whole import whole_model
+from nerode.models.lower.published_blocks import whole_model
 from nerode.proofs.floats import load_architecture
-from tests.models.compiled.walks import lawful_word, legal_table
+from tests.models.walks import lawful_word, legal_table
 
 transformers = pytest.importorskip("transformers")
 

@@ -7,7 +7,7 @@ import nerode as nr
 from nerode.core import InputError
 from nerode.kernel import TESTED
 from nerode.languages import resolve_language
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.proofs.floats.examination import agreement_claim, compare_forward, random_words
 from nerode.proofs.floats.runner import make_runner
 from tests.proofs.floats.languages import register_language

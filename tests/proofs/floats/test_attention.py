@@ -17,8 +17,8 @@ from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.attention_decoder import network_to_decoder
 from nerode.models.folder import read_model, save_model
+from nerode.models.lower.heads import network_to_decoder
 from nerode.models.model import build_model
 from nerode.proofs import certify
 from nerode.proofs.floats.attention.checker import audit, check_decoder

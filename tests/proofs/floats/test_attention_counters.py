@@ -12,7 +12,7 @@ import torch
 from nerode.compiler import compile_language
 from nerode.kernel import Certificate, Claim, Failure, Refutation
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.attention.heads import Rounding, Values
 from nerode.proofs.floats.attention.records import METHOD, NotProved

@@ -12,7 +12,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Claim
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.attention.records import NotProved
 from nerode.proofs.floats.decoders import run_decoder

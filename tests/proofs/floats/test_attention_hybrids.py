@@ -8,7 +8,7 @@ from nerode.compiler import compile_language
 from nerode.kernel import EXACT, Certificate, Claim
 from nerode.languages import RegularLanguage, resolve_language
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs import certify
 from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.attention.records import METHOD, NotProved

@@ -11,7 +11,7 @@ import torch
 from nerode.compiler.constructions.attention_counters import BRACKET_HEADS
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled.attention_decoder import network_to_decoder
+from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs.floats.attention.checker import check_decoder
 from nerode.proofs.floats.attention.records import NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder

@@ -11,8 +11,8 @@ from nerode.core import Budget, InputError, NotCompilable, UnknownName
 from nerode.kernel import STEP_BY_STEP, UP_TO_LENGTH, VALID_PREFIXES, Certificate, Refutation
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
-from nerode.models.compiled import load_model
-from nerode.models.compiled.load import network_to_architecture
+from nerode.models.lower.assembly import network_to_architecture
+from nerode.models.network_module import load_model
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
 from nerode.proofs.floats import certify

@@ -14,7 +14,7 @@ from nerode.core import Budget, InputError
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages.bestiary import find_language
 from nerode.models import Model
-from nerode.models.compiled.load import network_to_architecture
+from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs.floats.memories import certify_counts
 from nerode.proofs.floats.memory_replay import COUNTS as METHOD, replay_counts
 from tests.compiler.requests import request_named

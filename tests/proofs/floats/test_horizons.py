@@ -9,7 +9,7 @@ import nerode as nr
 from nerode.core import Budget, InputError
 from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES
 from nerode.languages import resolve_language
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.proofs.floats.horizons import LoopWord, measure_horizon, predict_repetitions, read_word
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.runner import make_runner

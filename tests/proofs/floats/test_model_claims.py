@@ -12,7 +12,7 @@ import torch
 import nerode as nr
 from nerode import kernel
 from nerode.core import InputError
-from nerode.models.compiled import load_model as load_bare
+from nerode.models.network_module import load_model as load_bare
 from nerode.records import REFUTED, TESTED, ModelClaim
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from nerode.languages.bestiary import find_language
-from nerode.models.compiled import CarriedModel, candidate_models
+from nerode.models.lower import CarriedModel, candidate_models
 from nerode.proofs.floats import make_architecture, replay_real_model, write_real_model
 from nerode.proofs.floats.real_models import _examine
 from nerode.records import REFUTED

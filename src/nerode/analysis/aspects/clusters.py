@@ -15,7 +15,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError
 from nerode.languages import Language
 from nerode.models import Layered, as_layered
-from nerode.models.compiled import CompiledModel
+from nerode.models.network_module import CompiledModel
 from nerode.records import StateClusters, StateLayout
 
 Points = npt.NDArray[np.float64]

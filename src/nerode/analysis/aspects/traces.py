@@ -18,7 +18,7 @@ from nerode.models import (
     as_layered,
 )
 from nerode.models.architectures import Attention, Gru, Lstm
-from nerode.models.compiled import CompiledModel
+from nerode.models.network_module import CompiledModel
 from nerode.records import AttentionMap, AttentionMaps, TraceStrip, WordTrace
 
 MARK = "⊢"

@@ -15,7 +15,7 @@ from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, Netwo
 from nerode.core import InputError
 from nerode.languages import Word
 from nerode.models import Model, State, is_stateful
-from nerode.models.compiled import CompiledModel
+from nerode.models.network_module import CompiledModel
 
 Floats = npt.NDArray[np.float64]
 

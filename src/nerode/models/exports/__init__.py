@@ -32,8 +32,8 @@ from nerode.core import InputError, whole_folder, write_atomically
 from nerode.languages import Alphabet, Language
 from nerode.models.folder import dtype_of
 from nerode.models.libraries.importing import library_weights
+from nerode.models.lower.published import ALWAYS, LOGIT
 from nerode.models.model import Model
-from nerode.models.whole.stream import ALWAYS, LOGIT
 from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim, claims_to_json
 

@@ -16,7 +16,7 @@ import torch
 from nerode.core import Budget, BudgetExceeded, UnknownName, started
 from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure, Refutation, language_claim
 from nerode.languages import Language, Legal, language_hash
-from nerode.models.compiled import load_model
+from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.answers import agrees
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore

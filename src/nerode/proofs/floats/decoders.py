@@ -16,7 +16,7 @@ from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
 from nerode.languages import Language, language_hash
 from nerode.models import Model, dtype_of, read_model, save_model
-from nerode.models.compiled import network_to_decoder
+from nerode.models.lower import network_to_decoder
 from nerode.network import Network, network_hash
 from nerode.proofs.answers import refutation
 from nerode.proofs.floats.attention.checker import audit, check_decoder

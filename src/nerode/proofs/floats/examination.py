@@ -27,7 +27,8 @@ from nerode.kernel import (
     Refutation,
 )
 from nerode.languages import Language
-from nerode.models.compiled import is_decoder, load_model
+from nerode.models.lower import is_decoder
+from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
 from nerode.proofs.floats.decoders import examine_decoder

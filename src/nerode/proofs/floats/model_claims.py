@@ -12,7 +12,7 @@ from nerode.core import Budget, BudgetExceeded, NerodeError, plural
 from nerode.kernel import LANGUAGE_TASKS, TESTED, Certificate, Claim, Refutation
 from nerode.languages import Language, language_hash, resolve_language
 from nerode.models import dtype_name
-from nerode.models.compiled import CompiledModel, load_model as load_bare
+from nerode.models.network_module import CompiledModel, load_model as load_bare
 from nerode.network import LogitDecoder, Network
 from nerode.proofs.certification import certify
 from nerode.proofs.floats.examination import examine

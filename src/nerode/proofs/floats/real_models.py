@@ -45,7 +45,7 @@ from nerode.models import (
     read_model,
     save_model,
 )
-from nerode.models.compiled import Around, CarriedModel, candidate_models, is_decoder, main_refusal
+from nerode.models.lower import Around, CarriedModel, candidate_models, is_decoder, main_refusal
 from nerode.network import LogitDecoder
 from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.decoders import certify_decoder

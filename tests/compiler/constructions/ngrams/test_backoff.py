@@ -14,8 +14,7 @@ from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.compiler.constructions.ngrams.backoff import make_codes
 from nerode.core import NotCompilable
 from nerode.languages.ngrams import NgramLanguage, parse_arpa
-from nerode.models.compiled import score_text
-from nerode.models.compiled.streaming import NextWordScorer
+from nerode.models.network_module.streaming import NextWordScorer, score_text
 from nerode.network import Interpreter, Network
 from nerode.proofs import Certificate, certify
 from nerode.proofs.certification import certify_ngrams

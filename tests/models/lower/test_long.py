@@ -7,10 +7,10 @@ import torch
 
 from benchmarks.long_words import survey
 from nerode.languages.bestiary import BESTIARY
-from nerode.models.compiled.load import load_model, network_to_architecture
-from nerode.models.compiled.model import CompiledModel
+from nerode.models.lower.assembly import network_to_architecture
 from nerode.models.model import Model
-from tests.models.compiled.walks import facts_of, network_for
+from nerode.models.network_module.model import CompiledModel, load_model
+from tests.models.walks import facts_of, network_for
 
 DRIFT = {
     ("modular-arithmetic", "deltanet-signed"),

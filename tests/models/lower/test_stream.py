@@ -16,10 +16,12 @@ from nerode.core import InputError, NotCompilable, UnknownName
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.base import State
-from nerode.models.compiled.load import candidate_models, load_model, main_refusal, network_to_architecture
 from nerode.models.folder import read_model, save_model
+from nerode.models.lower.assembly import network_to_architecture
+from nerode.models.lower.lowering import candidate_models, main_refusal
 from nerode.models.model import Model
-from tests.models.compiled.walks import (
+from nerode.models.network_module.model import load_model
+from tests.models.walks import (
     covering_words,
     facts_of,
     lawful_word,

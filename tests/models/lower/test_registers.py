@@ -9,11 +9,11 @@ import pytest
 
 from nerode.compiler import Options, compile_language
 from nerode.core import Exact, NotCompilable
-from nerode.models.compiled.plan import find_updates, plan_stream
+from nerode.models.lower.stream import find_updates, plan_stream
 from nerode.models.registers import distinct_moves, read_registers, registers_of
 from nerode.models.weight_writer import PlaceForm
 from nerode.network import Affine, Gated, Network
-from tests.models.compiled.walks import facts_of, network_for
+from tests.models.walks import facts_of, network_for
 
 
 def with_gate(row: tuple[tuple[int, Exact], ...], bias: Exact) -> Network:

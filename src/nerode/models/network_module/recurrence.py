@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.models.compiled.numbers import AffineMap, Converter
-from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.models.kernels import cells
 from nerode.models.kernels.scan import dense_scan, diagonal_scan
+from nerode.models.network_module.numbers import AffineMap, Converter
+from nerode.models.network_module.torch_numbers import TorchNumbers
 from nerode.models.parts.time_invariant import dense_states
 from nerode.network import ByChoice, Fixed, Gated, GatedCell, Recurrence, RecurrenceStep, Squashed
 

@@ -10,8 +10,13 @@ from nerode.core import InputError
 from nerode.languages import Alphabet, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.languages.ngrams import seed_ngram_model
-from nerode.models.compiled import score_text
-from nerode.models.compiled.streaming import FloatVectors, NextWordScorer, Stream, TextReader
+from nerode.models.network_module.streaming import (
+    FloatVectors,
+    NextWordScorer,
+    Stream,
+    TextReader,
+    score_text,
+)
 from nerode.network import Interpreter, NetworkStep
 
 

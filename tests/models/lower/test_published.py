@@ -8,10 +8,10 @@ import torch
 from nerode.core import Budget, NotCompilable
 from nerode.languages import Language, resolve_language
 from nerode.models import Model
-from nerode.models.whole import whole_model
-from nerode.models.whole.stream import four_squares
+from nerode.models.lower.published import four_squares
+from nerode.models.lower.published_blocks import whole_model
 from nerode.proofs.floats import certify_module
-from tests.models.compiled.walks import legal_table, random_words
+from tests.models.walks import legal_table, random_words
 
 
 def closed(model: Model, language: Language) -> int | str:

@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from nerode.core import InputError, to_complex, to_float
-from nerode.models.compiled.load import load_model
-from nerode.models.compiled.model import CompiledModel
+from nerode.models.network_module.model import CompiledModel, load_model
 from nerode.network import Embedding, Interpreter, Network
-from tests.models.compiled.walks import facts_of, lawful_word, legal_table, network_for, random_words
+from tests.models.walks import facts_of, lawful_word, legal_table, network_for, random_words
 
 CASES = [
     ("flip-flop", "diagonal"),

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, charge
 from nerode.models.base import State, Trace, count_numbers, require_letters, require_state
-from nerode.models.compiled.decoder import legal_table, make_decoder
-from nerode.models.compiled.numbers import Converter, RoundedWeight
-from nerode.models.compiled.recurrence import CompiledRecurrence
-from nerode.models.compiled.torch_numbers import TorchNumbers
 from nerode.models.kernels.arguments import dtype_name
+from nerode.models.network_module.decoder import legal_table, make_decoder
+from nerode.models.network_module.numbers import Converter, RoundedWeight
+from nerode.models.network_module.recurrence import CompiledRecurrence
+from nerode.models.network_module.torch_numbers import TorchNumbers
 from nerode.network import Layer, LayerStep, Network, NetworkStep, Recurrence, RecurrenceStep
 from nerode.records import ModelClaim, unexamined
 
@@ -182,3 +182,20 @@ class CompiledModel(nn.Module):
             )
         require_letters(x, len(self.network.alphabet))
         return x.long()
+
+
+def load_model(network: Network, *, dtype: torch.dtype = torch.float32) -> CompiledModel:
+    """Returns the module that computes what the network computes, in floats of one type.
+
+    Every weight is rounded to the nearest float; `inexact_weights` of the model lists those that changed.
+    `nerode.models.lower` makes a model of a real architecture instead.
+
+    Args:
+        network: what the compiler made.
+        dtype: float64, float32, bfloat16 or float16.
+
+    Raises:
+        InputError: for another type, a weight beyond its largest number, or a complex state in half
+            precision.
+    """
+    return CompiledModel(network, Converter(dtype))

@@ -9,9 +9,10 @@ import torch
 
 from nerode.compiler import Options, compile_language
 from nerode.core import NotCompilable
-from nerode.models.compiled.load import first_error, network_to_architecture
+from nerode.models.lower.assembly import network_to_architecture
+from nerode.models.lower.lowering import first_error
 from nerode.proofs.floats import load_architecture
-from tests.models.compiled.walks import facts_of, legal_table, random_words
+from tests.models.walks import facts_of, legal_table, random_words
 
 
 def test_roundings_of_deep_overwrites_are_found_and_avoided() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from nerode.core import InputError, root_of_unity, to_complex
 from nerode.models import TORCH_DTYPES
-from nerode.models.compiled.numbers import AffineMap, Converter
+from nerode.models.network_module.numbers import AffineMap, Converter
 from nerode.network import Affine
 
 

@@ -11,8 +11,8 @@ from nerode.compiler import compile_language
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.attention import Attention, AttentionSettings
-from nerode.models.compiled.attention_decoder import network_to_decoder
 from nerode.models.folder import read_model, save_model
+from nerode.models.lower.heads import network_to_decoder
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.zoo import LayerConfig
 

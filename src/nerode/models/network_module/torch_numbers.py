@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, to_float
-from nerode.models.compiled.numbers import AffineMap, Converter, frozen
+from nerode.models.network_module.numbers import AffineMap, Converter, frozen
 from nerode.network import Affine, Factor, Numbers, Row
 
 _MOST_PLACES = 1 << 27
