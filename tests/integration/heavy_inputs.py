@@ -431,5 +431,4 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         ["train", "parity", "--arch", "elman", "--seeds", "20", "--together", "--steps", "1000000"],
     )
     yield "reproduce", ["reproduce", "sarrof", "--out", "reproduced"]
-    yield "audit", ["audit", "--lengths", "999999"]
     yield "import", ["import", "wide.safetensors", "-o", "imported"]

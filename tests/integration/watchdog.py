@@ -48,7 +48,6 @@ def warm_up() -> None:
         "nerode.analysis",
         "nerode.analysis.extraction",
         "nerode.analysis.polish",
-        "nerode.models.audit",
         "nerode.models.onnx",
         "nerode.proofs.floats",
         "nerode.reproduce.measuring",

@@ -56,7 +56,6 @@ COMMAND_GROUPS = {
     "Papers and other libraries": {
         "reproduce": "nerode.cli.reproduce",
         "papers": "nerode.cli.reproduce",
-        "audit": "nerode.cli.audit",
     },
     "Lists": {
         "languages": "nerode.cli.listings",
@@ -69,6 +68,12 @@ COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, module i
 
 ALIASES = {"analyze": "analyse"}
 """Other spellings of commands."""
+
+GONE = {
+    "audit": "layers of other libraries are compared with ours by the tests: python -m pytest tests/peers "
+    "(docs/peers.md has the results)",
+}
+"""Commands of earlier versions, and where their work is done now."""
 
 
 WRONG_USE = 2
@@ -137,6 +142,8 @@ class LazyGroup(click.Group):
         """Finds the command, naming the nearest one for a misspelt word."""
         import difflib
 
+        if args and args[0] in GONE:
+            ctx.fail(f"there is no command {args[0]!r} any more: {GONE[args[0]]}")
         if args and args[0] not in COMMANDS and args[0] not in ALIASES:
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"

@@ -7,7 +7,7 @@ import contextlib
 import torch
 from torch import Tensor, nn
 
-from nerode.models.audit import Pair, all_peers, keep_float64
+from tests.peers.comparison import Pair, all_peers, keep_float64
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
 

@@ -8,8 +8,8 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models.architectures.lstm import Lstm, LstmSettings
-from nerode.models.audit import all_peers
 from tests.models.architectures.peers import assert_same_as_peer, features
+from tests.peers.comparison import all_peers
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from nerode.core import InputError
 from nerode.models.architectures.mlstm import MLstmBlock, MLstmCell, MLstmSettings, build_mlstm
-from nerode.models.audit import all_peers
-from nerode.models.audit.peers import pair_mlstm
 from nerode.models.parts.precision import stabilisers
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
+from tests.peers.comparison import all_peers
+from tests.peers.libraries import pair_mlstm
 
 
 def test_a_block_is_the_layer_of_the_xlstm_package() -> None:

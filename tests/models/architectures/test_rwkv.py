@@ -14,12 +14,12 @@ from transformers.models.rwkv import modeling_rwkv
 from nerode.core import InputError
 from nerode.models.architectures.rwkv4 import Rwkv4, Rwkv4Settings, RwkvChannelMix, RwkvChannelMixSettings
 from nerode.models.architectures.rwkv6 import MIXTURES, Rwkv6, Rwkv6Settings
-from nerode.models.audit import Pair, give_weights
-from nerode.models.audit.peers import match_places
 from nerode.models.libraries.places import RWKV_CHANNEL_MIX
 from nerode.models.parts.short_convolution import Depth
 from tests.models.architectures.peers import assert_same_as_peer, assert_same_pair, features
 from tests.models.architectures.weights import shaken
+from tests.peers.comparison import Pair, give_weights
+from tests.peers.libraries import match_places
 
 CONFIG = transformers.RwkvConfig(
     hidden_size=8, attention_hidden_size=12, intermediate_size=20, num_hidden_layers=3

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from nerode.core import InputError
 from nerode.models.architectures.slstm import Slstm, SlstmSettings, forget_biases
-from nerode.models.audit.peers import pair_slstm
 from tests.models.architectures.peers import assert_same_pair, features
+from tests.peers.libraries import pair_slstm
 
 WIDTH, HEADS = 12, 3
 

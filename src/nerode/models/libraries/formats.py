@@ -58,7 +58,7 @@ def read_mamba_2(settings: Settings, shapes: Shapes) -> LibraryModel:
         "n_groups",
         1,
         why="with more groups the library's norm runs over all channels, the authors' over those of a group "
-        "(`nerode audit transformers-mamba-2-groups`), so there can only be",
+        "(docs/peers.md), so there can only be",
     )
     limits = settings.get("time_step_limit")
     if limits is not None and (len(limits) != 2 or limits[0] or limits[1] not in _INFINITIES):

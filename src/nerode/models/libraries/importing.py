@@ -154,8 +154,7 @@ def compare_foreign(foreign: ForeignModel, *, seed: int = 0) -> tuple[float | No
     if not difference <= TOLERANCE:
         raise InputError(
             f"{foreign.files.path}: the scores differ from those of {foreign.library} by {difference:.2g} of "
-            f"the largest in float64, more than {TOLERANCE:g}; nothing was written (`nerode audit` compares "
-            "layers)"
+            f"the largest in float64, more than {TOLERANCE:g}; nothing was written"
         )
     return difference, f"{foreign.library} {importlib.metadata.version(foreign.library)}"
 

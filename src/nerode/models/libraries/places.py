@@ -2,7 +2,8 @@
 
 A library may keep a weight in another shape, transposed, as one of several rows of ours, as one of several
 parts of theirs, or shifted or scaled by a constant. A `Place` says so once. Reading a file, writing one and
-the pairs of an audit all follow from it. The tables of layers say what each weight is called there and here.
+the pairs of layers that tests compare all follow from it. The tables of layers say what each weight is called
+there and here.
 """
 
 from __future__ import annotations

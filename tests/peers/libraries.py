@@ -545,7 +545,7 @@ PEERS = (
         "Mamba2Mixer with 2 groups, torch path in chunks of 8",
         "mamba-2",
         functools.partial(pair_mamba_2, groups=2),
-        note="the library's norm runs over all channels, the authors' over those of a group (docs/audit.md)",
+        note="the library's norm runs over all channels, the authors' over those of a group (docs/peers.md)",
     ),
     _row("transformers-rwkv", "transformers", "RwkvSelfAttention, CPU path", "rwkv-4", pair_rwkv),
     _row(
@@ -579,7 +579,7 @@ PEERS = (
         "sLSTMLayer, vanilla backend",
         "slstm-block",
         pair_slstm,
-        note="the cuda backend is not audited",
+        note="the cuda backend is not compared",
     ),
 )
 """The peers of all libraries."""

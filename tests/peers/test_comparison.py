@@ -11,11 +11,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nerode.core import InputError, UnknownName
-from nerode.models.audit import Match, Pair, Peer, all_peers, audit_layer, audit_peer, compare, match_weights
-from nerode.models.audit.peers import give_weights
 from nerode.models.zoo import all_members
 from tests.models.architectures.peers import features
-from tests.models.audit.planted import NAMES, Planted, gru
+from tests.peers.comparison import (
+    Match,
+    Pair,
+    Peer,
+    all_peers,
+    audit_layer,
+    audit_peer,
+    compare,
+    match_weights,
+)
+from tests.peers.libraries import give_weights
+from tests.peers.planted import NAMES, Planted, gru
 
 X = features(2, 120, 4, dtype=torch.float32)
 

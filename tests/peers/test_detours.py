@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nerode.models.audit import keep_float64
+from tests.peers.comparison import keep_float64
 
 
 def test_every_way_to_float32_leads_to_float64() -> None:

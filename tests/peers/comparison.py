@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from nerode.core import InputError, Registry, charge
-from nerode.models.audit.peers import PEERS, Match, Pair, Peer, give_weights, match_weights
 from nerode.models.libraries.library_model import silence_libraries
+from tests.peers.libraries import PEERS, Match, Pair, Peer, give_weights, match_weights
 
 __all__ = [
     "LENGTHS",
@@ -198,7 +197,7 @@ def compare(
     ours: Callable[[Tensor], Any],
     theirs: Callable[[Tensor], Any],
     weights: Iterable[Match],
-    x: Float[Tensor, "batch time inputs"],
+    x: Tensor,
     tolerance: float | None = None,
 ) -> Comparison:
     """Returns where two layers differ, forward and backward.
@@ -303,7 +302,7 @@ Verdict = Literal["same", "float32 inside", "differs", "fails"]
 
 
 def _collect() -> Registry[Peer]:
-    table: Registry[Peer] = Registry("peer", hint="`nerode audit --list` lists them.")
+    table: Registry[Peer] = Registry("peer", hint="tests/peers/libraries.py lists them.")
     for peer in PEERS:
         table.add(peer.name, peer)
     return table
@@ -398,7 +397,7 @@ def audit_layer(
     ours: nn.Module,
     theirs: nn.Module,
     weights: Mapping[str, str] | Iterable[Match],
-    inputs: Float[Tensor, "batch time inputs"],
+    inputs: Tensor,
     *,
     tolerance: float | None = None,
 ) -> Comparison:

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from nerode.models.audit import differences, gap_of, position_gap_of
+from tests.peers.comparison import differences, gap_of, position_gap_of
 
 EXACT = torch.tensor([[[4.0], [-8.0], [2.0]]], dtype=torch.float64)
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.models.audit import Match, compare, give_weights, match_weights, peers
-from nerode.models.audit.peers import shake
 from tests.models.architectures.peers import features
+from tests.peers.comparison import Match, compare, give_weights, match_weights
+from tests.peers.libraries import pair_delta_rule, pair_gla, shake
 
 
 def test_a_weight_is_given_in_the_layout_of_the_peer() -> None:
@@ -105,7 +105,7 @@ def fla(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("fla")
-@pytest.mark.parametrize("build", [peers.pair_gla, peers.pair_delta_rule])
+@pytest.mark.parametrize("build", [pair_gla, pair_delta_rule])
 def test_the_recurrence_of_fla_is_ours(build: Any) -> None:
     pair = build(dtype=torch.float64, length=11)
     assert pair.device == "cuda"
