@@ -1,4 +1,4 @@
-"""Nonlinear cells and ensembles, forward and backward: the time of peers as multiples of theirs."""
+"""Nonlinear cells, forward and backward: the time of peers as multiples of theirs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from torch import Tensor, nn
 
 from benchmarks._rows import Work, show
 from benchmarks.kernels import training
-from nerode.models import LayerConfig, ModelConfig, native
+from nerode.models import native
 from nerode.models.architectures import Slstm
 from nerode.models.architectures.slstm import SlstmSettings
-from nerode.models.ensembles import Ensemble, build_ensemble
 from nerode.models.kernels import cells
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.nru import Heads, nru, nru_reference
@@ -99,49 +98,6 @@ def slstm_against_package(width: int, heads: int, batch: int, length: int) -> No
     show(f"slstm layer d {width} heads {heads} B {batch} T {length}", works, repeats=3)
 
 
-class Peer(nn.Module):
-    """The same model as a member of the ensembles, made of torch's own layers."""
-
-    def __init__(self, kind: type[nn.Module], letters: int, hidden: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(letters, hidden)
-        self.layer = kind(hidden, hidden, batch_first=True)
-        self.head = nn.Linear(hidden, letters)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.layer(self.embedding(x))[0])
-
-
-def ensemble_step(models: list[nn.Module], inputs: list[Tensor]) -> None:
-    """One forward and backward pass of each model on its inputs; a model may be an ensemble."""
-    for model, given in zip(models, inputs, strict=True):
-        output = model(given)
-        scores = output[0] if isinstance(output, tuple) else output
-        # The mean over the members' own axes: each is trained as if it were alone.
-        scores.square().mean(dim=(-1, -2, -3)).sum().backward()
-
-
-def small_ensemble(name: str, members: int, hidden: int) -> Ensemble:
-    """Returns an ensemble of models of one layer."""
-    config = ModelConfig(layers=(LayerConfig(name=name),), outputs=4, letters=4, width=hidden)
-    return build_ensemble(config, seeds=range(members))
-
-
-def ensembles(name: str, members: int, hidden: int, batch: int, length: int) -> None:
-    together = small_ensemble(name, members, hidden)
-    alone = list(together.members())
-    peers = [Peer(TORCH[name], 4, hidden) for _ in range(members)]
-    x = torch.randint(0, 4, (members, batch, length))
-    works: dict[str, Work] = {
-        "nerode": lambda: ensemble_step([together], [x]),
-        "one by one": lambda: ensemble_step(alone, list(x)),
-        f"torch nn.{TORCH[name].__name__} one by one": lambda: ensemble_step(peers, list(x)),
-    }
-    gates = {"gru": 3, "lstm": 4}.get(name, 1)
-    products = 6 * members * batch * length * gates * hidden**2
-    show(f"{members} × {name} H {hidden} B {batch} T {length}", works, products=products)
-
-
 def main() -> None:
     library = native.library()
     if library is None:
@@ -166,8 +122,5 @@ def main() -> None:
         slstm_against_loop(64, 4, 64, 200)
         slstm_against_loop(64, 1, 64, 100)
         slstm_against_package(64, 4, 64, 128)
-        for name in TORCH:
-            ensembles(name, 30, 8, 16, 20)
-            ensembles(name, 30, 32, 64, 60)
     finally:
         torch.set_num_threads(threads)

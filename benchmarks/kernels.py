@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 
 import mambapy.pscan
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from benchmarks import _peers
-from benchmarks._rows import Work, show, times
-from nerode.languages import Dfa
+from benchmarks._rows import Work, show
 from nerode.models import native
 from nerode.models.kernels.matrix_scan import (
     decay_scan,
@@ -28,7 +25,6 @@ from nerode.models.kernels.scan import (
     selective_scan,
     selective_scan_reference,
 )
-from nerode.models.kernels.table_walk import TableWalk
 from nerode.training.environment import keep_freed_memory
 
 
@@ -128,28 +124,6 @@ def deltas(batch: int, length: int, size: int) -> None:
     show(f"erase rule B {batch} T {length} {size}×{size}", works, repeats=3)
 
 
-def walking(length: int) -> None:
-    generator = np.random.default_rng(0)
-    dfa = Dfa.build("ab", lambda q, a: (q + (a == "a")) % 60, start=0, accept=[0])
-    word = generator.integers(0, 2, length, dtype=np.uint8)
-    walk = TableWalk(dfa=dfa)
-    table = dfa.transitions.tolist()
-    short = word[: length // 20].tolist()
-
-    def plain() -> int:
-        state = 0
-        for letter in short:
-            state = table[state][letter]
-        return state
-
-    seconds = times({"run": lambda: walk.run(word), "trace": lambda: walk.trace(word), "plain": plain})
-    rate = {name: length / statistics.median(spent) / 1e6 for name, spent in seconds.items()}
-    print(
-        f"table walk of {length:,} letters: {rate['run']:.0f} million a second · every state kept "
-        f"{rate['trace']:.0f} · plain Python {rate['plain'] / 20:.0f}"
-    )
-
-
 def main() -> None:
     library = native.library()
     if library is None:
@@ -169,6 +143,5 @@ def main() -> None:
         selective(64, 128, 128, 16)
         matrices(16, 512, 64)
         deltas(16, 512, 64)
-        walking(10_000_000)
     finally:
         torch.set_num_threads(threads)

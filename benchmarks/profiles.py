@@ -7,7 +7,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks import layers, mamba, training
 from benchmarks._rows import ROUNDS, Work, kernel_seconds
-from benchmarks.cells import cell_step, ensemble_step, module_step, small_ensemble
+from benchmarks.cells import cell_step, module_step
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 
 
@@ -36,8 +36,6 @@ def describe(work: Work) -> str:
 def works() -> dict[str, Work]:
     """Returns the works that are profiled, by name."""
     found = {f"{name} H {hidden}": cell_step(name, hidden, 64, 50) for name, hidden in CELLS}
-    together, letters = small_ensemble("lstm", 30, 32), torch.randint(0, 4, (30, 64, 60))
-    found["30 × lstm H 32"] = lambda: ensemble_step([together], [letters])
     x = torch.randn(64, 128, 64)
     found["mamba step"] = mamba.training_step(Mamba(64, MambaSettings(states=16)), x)
     found["causal attention"] = module_step(layers.attention_layer("nope"), x)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nerode.compiler import compile_language
 from nerode.languages.bestiary import find_language
-from nerode.models.kernels.table_walk import TableWalk
+from nerode.models.kernels.table_walk import walk_table
 from nerode.models.network_module import Stream
 
 TOKENS = 10_000_000
@@ -45,9 +45,14 @@ def main() -> None:
         language = find_language(name)
         network = compile_language(language, target)
         word = np.random.default_rng(0).integers(0, len(network.alphabet), TOKENS).astype(np.uint8)
-        walk, stream = TableWalk(dfa=language.dfa()), Stream(network)
+        dfa, stream = language.dfa(), Stream(network)
+        table = np.ascontiguousarray((dfa.transitions * dfa.num_letters).astype(np.uint32))
+        start = dfa.start * dfa.num_letters
         first = best(lambda s=stream, w=word: s.feed(w[:100_000]), repeats=1)
-        ours, theirs = best(lambda s=stream, w=word: s.feed(w)), best(lambda k=walk, w=word: k.run(w))
+        ours, theirs = (
+            best(lambda s=stream, w=word: s.feed(w)),
+            best(lambda t=table, s=start, w=word: walk_table(t, s, w, None)),
+        )
         ratio, most = ours / theirs, TARGETS.get(network.depth, 10.0)
         print(
             f"{name + ', ' + target:<34}{network.depth:>7}{network.state_size:>8}{first:>10.3f}"

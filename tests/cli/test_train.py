@@ -152,28 +152,6 @@ def test_tasks_are_listed():
     assert ["parity-last", "stateful", "3–40", "labels", "last"] in map(str.split, plain.splitlines())
 
 
-def test_seeds_together_find_what_they_find_alone_and_keep_no_folders(tmp_path):
-    command = ("train", "parity", "--arch", "gru,elman", "--seeds", "2", "--jobs", "1", "--json", *TINY)
-    double = ("--set", "run.dtype=float64")
-    together = items(run(*command, *double, "--together", "--out", str(tmp_path / "together")))
-    alone = items(run(*command, *double, "--out", str(tmp_path / "alone")))
-    assert not (tmp_path / "together").exists()
-    assert {one["folder"] for one in together} == {None}
-    for one, other in zip(together, alone, strict=True):
-        same = set(one) - {"cpu_seconds", "folder", "lengths", "settled"}
-        assert {k: one[k] for k in same} == {k: other[k] for k in same}
-        for length, score in one["lengths"].items():
-            assert score["token"] == other["lengths"][length]["token"]
-            assert score["loss"] == pytest.approx(other["lengths"][length]["loss"], rel=1e-6)
-
-
-def test_what_cannot_run_together_is_said():
-    curriculum = ("--set", "run.curriculum.start=4")
-    outcome = run("train", "parity", "--arch", "gru", "--together", *TINY, *curriculum)
-    assert outcome.code == 2
-    assert "cannot be trained together" in outcome.err
-
-
 def test_a_stopped_command_says_how_to_go_on(tmp_path, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt

@@ -426,9 +426,5 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         "train seeds",
         ["train", "parity", "--arch", "lstm", "--seeds", "50", "--out", "trained", "--jobs", "2"],
     )
-    yield (
-        "train together",
-        ["train", "parity", "--arch", "elman", "--seeds", "20", "--together", "--steps", "1000000"],
-    )
     yield "reproduce", ["reproduce", "sarrof", "--out", "reproduced"]
     yield "import", ["import", "wide.safetensors", "-o", "imported"]

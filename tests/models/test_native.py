@@ -26,7 +26,7 @@ SAMPLE = [
     "test_arguments.py::test_members_are_the_cells_one_by_one",
     "test_nru.py::test_float32_is_the_loop_too",
     "test_slstm.py::test_nan_stays_nan",
-    "test_table_walk.py::test_a_letter_that_is_none_is_named",
+    "test_table_walk.py::test_a_letter_that_is_none_is_found",
     "test_table_walk.py::test_a_word_in_parts_is_the_whole_word",
 ]
 
@@ -93,10 +93,7 @@ def test_a_library_from_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_loader_needs_no_torch() -> None:
-    program = (
-        "import sys; from nerode.models.kernels.table_walk import TableWalk; "
-        "from nerode.models.network_module import Stream; print('torch' in sys.modules)"
-    )
+    program = "import sys; from nerode.models.network_module import Stream; print('torch' in sys.modules)"
     assert python("-c", program, choice="").stdout.strip() == "False"
 
 

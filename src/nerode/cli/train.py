@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,11 +66,7 @@ if TYPE_CHECKING:
     default=Path("runs"),
     help="Folder of the runs; a run that is there is not repeated.",
 )
-@click.option(
-    "--together",
-    is_flag=True,
-    help="Train the seeds of a model in one computation: faster for small cells, but without run folders.",
-)
+@click.option("--together", is_flag=True, hidden=True)
 @click.option(
     "--certify",
     is_flag=True,
@@ -115,58 +110,44 @@ def train(
     from nerode.records import claim_store, run_name
     from nerode.training import run_all
 
+    if together:
+        raise InputError("--together is gone: a pool of processes (--jobs) is as fast and keeps the runs")
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     if any(spec.model.module for spec in specs):
         from nerode.analysis import require_own_models
 
         require_own_models(specs, certify=certify)
-    if together and certify:
-        raise InputError("--together keeps no folders, which --certify reads; leave one of them out")
-    if not together:
-        claim_store(out, force=force)
+    claim_store(out, force=force)
     board = Board(specs, live=sys.stderr.isatty() and not as_json)
     if viewer is not None:
         board.log_to(viewer, out / "live", specs)
     found: dict[int, RunRecord] = {}
-    runs = _together(specs, board) if together else run_all(specs, out, jobs=jobs, on_progress=board.see)
     try:
         with board:
-            for number, record in runs:
+            for number, record in run_all(specs, out, jobs=jobs, on_progress=board.see):
                 found[number] = record
                 board.end(number, record)
     except KeyboardInterrupt:
-        click.echo(_how_to_go_on(len(found), len(specs), together=together), err=True)
+        kept = f"{len(found)} of {len(specs)} runs are kept"
+        click.echo(f"\n{kept}; the same command goes on, a run from its last checkpoint.", err=True)
         raise
     records = [found[number] for number in range(len(specs))]
     folders = [out / run_name(record.key) for record in records]
     attempts = _certify_all(records, folders if certify else [])
     named = {spec.model.module for spec in specs if spec.model.module}
-    settled = settle_runs(zip(records, folders, strict=True), 0.0 if together else settle, named=named)
+    settled = settle_runs(zip(records, folders, strict=True), settle, named=named)
     if as_json:
         for record, attempt in zip(records, attempts, strict=True):
-            item = run_item(record.to_json(), None if together else out / run_name(record.key))
+            item = run_item(record.to_json(), out / run_name(record.key))
             if attempt is not None:
                 item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
     else:
         _show(specs, records, settled)
         _show_attempts(specs, attempts)
-        show_conclusion(list(zip(records, folders, strict=True)), settled, out=None if together else out)
+        show_conclusion(list(zip(records, folders, strict=True)), settled, out=out)
     proved = all(attempt is not None and attempt.proved for attempt in attempts)
     sys.exit(1 if certify and not proved else 0)
-
-
-def _how_to_go_on(done: int, wanted: int, *, together: bool) -> str:
-    """A hint for a user who has stopped the command."""
-    if together:
-        return "\nNothing was kept; without --together runs go on where they were."
-    return f"\n{done} of {wanted} runs are kept; the same command goes on, a run from its last checkpoint."
-
-
-def _together(specs: list[TrainSpec], board: Board) -> Iterator[tuple[int, RunRecord]]:
-    from nerode.training import train_groups
-
-    return train_groups(specs, on_progress=board.see)
 
 
 def _certify_all(records: list[RunRecord], folders: list[Path]) -> list[Attempt | None]:

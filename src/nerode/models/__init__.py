@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Surroundings,
     )
     from nerode.models.decoder_stream import DecoderStream
-    from nerode.models.ensembles import Ensemble
     from nerode.models.exact_gates import ExactGates, ThreeValuedGates
     from nerode.models.folder import (
         CONFIG_FILE,

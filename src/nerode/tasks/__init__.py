@@ -1,6 +1,5 @@
 """Tasks: sequences by length and seed, with targets, masks and a rule of what counts as correct."""
 
-from nerode.tasks.export import ExportSpec, cached_export, export_sequences
 from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
 from nerode.tasks.formal.language_task import FormalLanguageTask
 from nerode.tasks.formal.ngram_text import NgramText
@@ -25,7 +24,6 @@ __all__ = [
     "DfaStates",
     "DfaStatesSettings",
     "EvenPairs",
-    "ExportSpec",
     "FlipFlop",
     "FormalLanguageTask",
     "NgramText",
@@ -37,9 +35,7 @@ __all__ = [
     "Task",
     "all_tasks",
     "build_task",
-    "cached_export",
     "complete_task",
-    "export_sequences",
     "find_task",
     "phase_alignment",
     "resolve_task",

@@ -25,7 +25,6 @@ from nerode.training.specs import (
     tested_lengths,
     with_small_defaults,
 )
-from nerode.training.together import train_groups
 
 __all__ = [
     "MODEL",
@@ -53,7 +52,6 @@ __all__ = [
     "specs_of_seeds",
     "tested_lengths",
     "train",
-    "train_groups",
     "with_small_defaults",
     "write_model",
 ]

@@ -1,7 +1,7 @@
-"""The arguments of kernels: checks of their shapes and types, and the axis of the members of an ensemble.
+"""The arguments of kernels: checks of their shapes and types, and the axis of members.
 
 Kernels run several networks at once: a leading axis of members, each with weights of its own. Under
-`torch.vmap` the axis that is mapped over becomes the members, so that an ensemble of models runs each kernel
+`torch.vmap` the axis that is mapped over becomes the members, so that a group of models runs each kernel
 once for all of them.
 """
 

@@ -2,7 +2,7 @@
 
 The inputs come already projected, x_t = W_x u_t + b, which is one product for the whole sequence; what is
 left is the part that must go step by step. Gates are stacked in torch's order. All tensors may have one more
-axis in front: that of the members of an ensemble, each with weights of its own.
+axis in front: that of members, each with weights of its own.
 """
 
 from __future__ import annotations

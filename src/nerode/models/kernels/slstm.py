@@ -1,6 +1,6 @@
 """The step loop of the sLSTM cell, fast on the CPU.
 
-All tensors may have one more axis in front: that of the members of an ensemble.
+All tensors may have one more axis in front: that of members.
 """
 
 from __future__ import annotations
