@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
+from nerode.models import read_model, save_model
 from nerode.models.exports import BEGIN, FIRST, answers_of, as_answers, write_export
 from nerode.models.lower.published_blocks import whole_model
 from nerode.proofs.floats import load_architecture
@@ -31,7 +32,9 @@ CLASSES = {
 
 def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface") -> Language:
     language = resolve_language(name)
-    report = write_export(out, whole_model(language, architecture), language, to=to)
+    stored = out.parent / "stored"
+    save_model(stored, whole_model(language, architecture))
+    report = write_export(out, read_model(stored), language, to=to)
     assert ("transformers" in report.compared) == (to == "huggingface")
     return language
 

@@ -215,7 +215,11 @@ def token_model(model: Model) -> Model:
 def _with_attention(model: Model) -> Model:
     """The same model with a block of local attention at the end that adds exactly 0."""
     layer = LayerConfig(name="local-attention", settings={"heads": 1, "window": WINDOW})
-    found = Model(replace(model.config, layers=(*model.config.layers, layer)))
+    # A model that was read from a folder lists its surroundings block by block.
+    around = [model.config.around(number) for number in range(len(model.config.layers))]
+    found = Model(
+        replace(model.config, layers=(*model.config.layers, layer), surroundings=(*around, around[-1]))
+    )
     found.to(next(model.parameters()).dtype)
     for name, value in found.state_dict().items():
         value.fill_(1.0 if "norm" in name else 0.0)
