@@ -67,6 +67,11 @@ class LinearReading:
         added: (batch, outputs), what does not depend on the state.
         size: (batch, outputs), the sum of the absolute values of the terms of `added`.
         roundings: the largest number of roundings between a term and the output.
+        underflow: (batch, outputs), the sum of the weights behind every operation: the output is off by at
+            most this times the smallest normal number where results or operands are flushed to zero.
+        inner: (batch, …), over the axes of the state. Every number between the state and the products with
+            the weights of the output is at most the sum of `inner` times the absolute state, plus `bound`.
+        bound: (batch,), see `inner`.
     """
 
     state: str
@@ -74,6 +79,9 @@ class LinearReading:
     added: Tensor
     size: Tensor
     roundings: int
+    underflow: Tensor
+    inner: Tensor
+    bound: Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -298,6 +298,7 @@ class Model(nn.Module):
             added=own.added + kept,
             size=own.size + kept.abs(),
             roundings=own.roundings + 1,
+            underflow=own.underflow + 1,
         )
 
     def forward(

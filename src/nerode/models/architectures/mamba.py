@@ -148,16 +148,25 @@ class Mamba(RecurrentLayer):
         """Returns how the output of one position reads h; u, C and z are computed as `step` does."""
         u, z, _ = self._read(x, state)
         _, _, C = self._select(u)
-        out = self.out_proj.weight.double() * (1 if z is None else silu(z).double()[:, None, :])
-        skip = torch.zeros_like(u) if self.D is None else self.D * u
-        terms = out * skip.double()[:, None, :]
+        gate = torch.ones_like(u).double() if z is None else silu(z).double()
+        largest = gate.abs().clamp_min(1)
+        out = self.out_proj.weight.double() * gate[:, None, :]
+        behind = self.out_proj.weight.double().abs() * largest[:, None, :]
+        C = C.double()
+        skip = torch.zeros_like(u).double() if self.D is None else (self.D * u).double()
+        terms = out * skip[:, None, :]
         bias = torch.zeros(1) if self.out_proj.bias is None else self.out_proj.bias
+        # One product and one sum per state, then the skip, the gate and the products of the output.
+        operations = (2 + C.abs()).sum(-1) + 4
         return LinearReading(
             state="h",
-            weight=out[..., None] * C.double()[:, None, None, :],
+            weight=out[..., None] * C[:, None, None, :],
             added=terms.sum(-1) + bias.double(),
             size=terms.abs().sum(-1) + bias.double().abs(),
             roundings=self.settings.states + self.channels + 4,
+            underflow=operations[:, None] * behind.sum(-1) + 2 * self.channels + 2,
+            inner=largest[..., None] * C.abs()[:, None, :],
+            bound=(largest * skip.abs()).sum(-1),
         )
 
     def _read(self, x: Tensor, state: State) -> tuple[Tensor, Tensor | None, State]:

@@ -18,10 +18,13 @@ steps      For each node and each letter that is read there, the module's own st
 answers    A score is a linear form of the state, over a root mean square, plus a bias. Over the images of a
            box its sign is bounded in float64. A sum of floats is off by at most the sum of the absolute
            values times the roundings that a term goes through, whatever the order; twice that is taken off.
+           Where a number is below the normal range, it is off by the smallest normal number, times all
+           weights behind it. Nothing overflows: sums of absolute values are bounded on the whole box.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
@@ -56,8 +59,11 @@ FADING = "fading-boxes"
 _ROUNDING = float(torch.finfo(torch.float32).eps)
 """Twice the largest relative error of one operation in float32."""
 
-_TINY = 1e-30
-"""More than numbers below the normal range are ever off by."""
+_SMALLEST = float(torch.finfo(torch.float32).tiny)
+"""An operation is off by at most this where its result is below the normal range."""
+
+_LARGEST = float(torch.finfo(torch.float32).max) / 4
+"""No operation overflows whose terms have absolute values that add up to at most this."""
 
 
 def replay_counts(
@@ -386,9 +392,12 @@ class _FadingReplay(_Replay):
             name = self.language.alphabet.symbols[letter]
             return self._failure(f"{name!r} leads from node {node} out of the box of node {target}", "moves")
         images = one[self.fades], other[self.fades]
-        low, high = self.form.bounds(
+        bounds = self.form.bounds(
             self.model.reading(x, self.low[node]), torch.minimum(*images), torch.maximum(*images)
         )
+        if bounds is None:
+            return self._failure(f"a number may be too large or too small at node {target}", "moves")
+        low, high = bounds
         wanted = torch.tensor([a in legal.symbols for a in range(len(self.moves[node]))] + [legal.end])
         # What the module itself says at both ends is looked at, too: its reading might be of another step.
         said = all(torch.equal(scores[0] > 0, wanted) for scores, _ in ends)
@@ -415,38 +424,65 @@ class _ScoreForm:
         head: Any = model.head
         norm: Any = model.final_norm
         self.normed = model.config.final_norm == "rms"
-        self.forms = head.weight.detach().double()
-        self.width = self.forms.shape[1]
-        if self.normed:
-            self.forms = self.forms * norm.weight.detach().double()
-            self.epsilon = float(norm.eps)
+        self.head = head.weight.detach().double()
+        self.width = self.head.shape[1]
+        self.scale = norm.weight.detach().double() if self.normed else torch.ones(self.width).double()
+        self.forms = self.head * self.scale
+        self.epsilon = float(norm.eps) if self.normed else 0.0
         bias = torch.zeros(len(self.forms)) if head.bias is None else head.bias.detach()
         self.bias = bias.double()
 
-    def bounds(self, reading: LinearReading, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns numbers below and above each score times a positive number, for states between two."""
+    def bounds(self, reading: LinearReading, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Returns numbers below and above each score times a positive number, for states between two.
+
+        Returns None where a number on the way from the state to the scores may overflow, or the root mean
+        square may be below the normal range: then a score may be anything.
+        """
         weight = reading.weight[0].flatten(1)
         low, high = low.double().flatten(), high.double().flatten()
         middle, radius = (low + high) / 2, (high - low) / 2
+        most = torch.maximum(low.abs(), high.abs())
         stream, spread = reading.added[0] + weight @ middle, weight.abs() @ radius
-        size = reading.size[0] + weight.abs() @ torch.maximum(low.abs(), high.abs())
-        off = reading.roundings * _ROUNDING * size + _TINY
-        forms = self.forms.abs()
-        room = (self.forms @ weight).abs() @ radius
-        room = room + forms @ (off + (self.width + 8) * _ROUNDING * (size + off)) + _TINY
+        size = reading.size[0] + weight.abs() @ most
+        off = reading.roundings * _ROUNDING * size + reading.underflow[0] * _SMALLEST
+        inner = reading.inner[0].flatten() @ most + reading.bound[0]
         smallest, largest = self._root(stream, spread + off)
+        if not self._fits(inner, size + off, smallest):
+            return None
+        room = (self.forms @ weight).abs() @ radius + self.forms.abs() @ off
+        room = room + (self.width + 8) * _ROUNDING * self.forms.abs() @ (size + off)
+        room = room + largest * self._underflow(smallest) * _SMALLEST
         biases = torch.stack([self.bias * smallest, self.bias * largest])
         more = 8 * _ROUNDING * biases.abs().amax(0)
         centre = self.forms @ stream
         return centre - room + biases.amin(0) - more, centre + room + biases.amax(0) + more
+
+    def _fits(self, inner: Tensor, size: Tensor, smallest: float) -> bool:
+        """Whether nothing overflows; `size` bounds the sums of the stream, `smallest` what divides it."""
+        sums = [inner, size, self.head.abs() @ size + self.bias.abs()]
+        if self.normed:
+            if not smallest**2 >= 4 * _SMALLEST:
+                return False
+            normed = size / smallest
+            scaled = self.scale.abs() * torch.maximum(normed, torch.full_like(normed, 1 / smallest))
+            sums = [inner, size, size.square().sum(), normed, scaled]
+            sums.append(self.head.abs() @ scaled + self.bias.abs())
+        return all(bool((found <= _LARGEST).all()) for found in sums)
+
+    def _underflow(self, smallest: float) -> Tensor:
+        """The sums of the weights behind every operation of norm and head, by score."""
+        before = self.scale.abs() * (1 + 1 / smallest) + 1 + self.scale.abs() if self.normed else 1.0
+        return (self.head.abs() * before).sum(1) + (1 + self.head.abs()).sum(1) + self.width + 1
 
     def _root(self, stream: Tensor, spread: Tensor) -> tuple[float, float]:
         """The smallest and the largest root mean square that the norm may divide by."""
         if not self.normed:
             return 1.0, 1.0
         ends = (stream.abs() - spread).clamp_min(0), stream.abs() + spread
-        roots = [float((end.square().mean() + self.epsilon).sqrt()) for end in ends]
+        low, high = (float(end.square().mean()) for end in ends)
+        under = 4 * self.width * _SMALLEST
         off = (2 * self.width + 16) * _ROUNDING
+        roots = [math.sqrt(max(square, 0) + self.epsilon) for square in (low - under, high + under)]
         return roots[0] * (1 - off), roots[1] * (1 + off)
 
 
