@@ -472,7 +472,8 @@ class _ScoreForm:
     def _underflow(self, smallest: float) -> Tensor:
         """The sums of the weights behind every operation of norm and head, by score."""
         before = self.scale.abs() * (1 + 1 / smallest) + 1 + self.scale.abs() if self.normed else 1.0
-        return (self.head.abs() * before).sum(1) + (1 + self.head.abs()).sum(1) + self.width + 1
+        behind: Tensor = (self.head.abs() * (1 + before)).sum(1) + 2 * self.width + 1
+        return behind
 
     def _root(self, stream: Tensor, spread: Tensor) -> tuple[float, float]:
         """The smallest and the largest root mean square that the norm may divide by."""
