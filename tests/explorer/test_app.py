@@ -29,10 +29,7 @@ class Scripted:
     async def warm(self) -> None:
         await asyncio.sleep(0)
 
-    def stop(self) -> None:
-        pass
-
-    async def run(self, job: str, payload: dict[str, Any], *, floats: bool = False) -> bytes:
+    async def run(self, job: str, payload: dict[str, Any]) -> bytes:
         self.asked += 1
         return self.answers.pop(0)
 
@@ -86,7 +83,8 @@ def explore(*options: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [(["--runs", "no-such-folder"], "no folder"), (["--port", "70000"], "70000")]
+    ("options", "message"),
+    [(["--runs", "runs"], "`nerode report DIR` lists them"), (["--port", "70000"], "70000")],
 )
 def test_wrong_use(options: list[str], message: str, tmp_path: Path) -> None:
     done = explore(*options, cwd=tmp_path)

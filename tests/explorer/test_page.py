@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import shutil
 import time
 import zipfile
 from collections.abc import Callable
@@ -19,7 +17,6 @@ from nerode.compiler import compile_language
 from nerode.languages import resolve_language
 from nerode.network import Interpreter
 from nerode.proofs import check_folder
-from nerode.records import locked
 from tests.browser import OpenPage, Watch
 
 pytestmark = [pytest.mark.browser]
@@ -261,50 +258,6 @@ def test_what_can_be_taken_away(address: str, open_page: OpenPage, watch: Watch,
     assert saved.locator("#text").is_disabled()
 
 
-def test_runs(address: str, open_page: OpenPage) -> None:
-    page = opened(open_page, at(address, view="runs"))
-    page.locator("table.runs tbody tr").nth(2).wait_for()
-    assert "3 finished" in text(page, ".sweep")
-    assert "1 failed" in text(page, ".sweep")
-    assert page.locator(".tasks .chart .series").count() == 3
-    page.locator("table.runs button", has_text="lstm").click()
-    page.locator("#run .chart").first.wait_for()
-    assert "lstm on parity, seed 0" in text(page, "#run h2.big")
-    assert "trained to 40" in page.locator("#run").inner_text()
-    assert "100 %" in page.locator(".tasks .chart .tick.y").all_text_contents()
-    assert all(share.endswith(" %") for share in page.locator("#run table td.number").all_inner_texts())
-
-
-def test_a_sweep_is_followed(address: str, open_page: OpenPage, runs_folder: Path) -> None:
-    page = opened(open_page, at(address, view="runs"))
-    until(page, lambda: "3 finished" in page.locator("#runs").inner_text())
-    new = runs_folder / ("cd" * 8)
-    try:
-        source = next(path for path in sorted(runs_folder.iterdir()) if (path / "result.json").exists())
-        shutil.copytree(source, new)
-        result = json.loads((new / "result.json").read_text()) | {"key": "cd" * 32, "title": "gru"}
-        (new / "result.json").write_text(json.dumps(result))
-        with locked(runs_folder):
-            until(page, lambda: "4 finished" in text(page, ".sweep"))
-            until(page, lambda: "a sweep is running" in text(page, ".sweep"))
-        assert page.locator("table.runs button", has_text="gru").count() == 1
-        until(page, lambda: "nothing is running" in text(page, ".sweep"))
-    finally:
-        shutil.rmtree(new)
-
-
-def test_a_list_that_takes_long_is_waited_for(address: str, open_page: OpenPage) -> None:
-    page = opened(open_page, address)
-
-    def later(route: Any) -> None:
-        time.sleep(4)
-        route.continue_()
-
-    page.route("**/api/runs", later)
-    page.locator("[data-view=runs]").click()
-    until(page, lambda: "3 finished" in page.locator("#runs").inner_text())
-
-
 def test_prefixes_that_are_not_compared_are_not_called_right(address: str, open_page: OpenPage) -> None:
     page = opened(open_page, at(address, text="(ab)*", tab="network", target="mamba", word="abb"))
     wait_for_network(page)
@@ -360,40 +313,3 @@ _CONTRASTS = """
   return pale;
 }
 """
-
-
-def test_where_the_heads_of_a_run_look(address: str, open_page: OpenPage) -> None:
-    """The answers of the jobs are given here: training is tested elsewhere."""
-    page = opened(open_page, at(address, view="runs"))
-    asked: list[str] = []
-
-    def run(route: Any) -> None:
-        found = route.fetch().json()
-        found["spec"]["model"] = {"layers": "transformer-alibi"}
-        route.fulfill(json=found)
-
-    def attention(route: Any) -> None:
-        asked.append(json.loads(route.request.post_data).get("word", ""))
-        word = ["⊢", *(asked[-1].split() or ["1", "h"])]
-        shares = [1 / (place + 1) for place in range(len(word))]
-        head = {"layer": 0, "head": 1, "looks": [0] * len(word), "shares": shares}
-        route.fulfill(json={"word": word, "heads": [{**head, "previous": 0.5, "first": 1, "distance": 1.5}]})
-
-    page.route("**/api/run", run)
-    page.route("**/api/attention", attention)
-    for job in ("analysis", "extraction"):
-        page.route(
-            f"**/api/{job}",
-            lambda route: route.fulfill(json={"left_out": {}, "equal": True, "queries": {"words": 1}}),
-        )
-    page.locator("table.runs button", has_text="lstm").click()
-    page.get_by_role("button", name="Look inside").click()
-    page.locator("#attention table.looks").wait_for()
-    assert page.locator("#attention thead th").all_inner_texts() == ["head", "⊢0", "11", "h2"]
-    assert page.locator("#attention tbody th").all_inner_texts() == ["layer 1, head 2"]
-    assert page.locator("#attention td").all_inner_texts() == ["0", "0", "0"]
-    assert "100 % of its weight on ⊢ at 0" in str(page.locator("#attention td").first.get_attribute("title"))
-    page.locator("#attention input").fill("h h 1")
-    page.locator("#attention form button").click()
-    until(page, lambda: page.locator("#attention td").count() == 4)
-    assert asked == ["", "h h 1"]

@@ -118,17 +118,6 @@ def test_dropped_names_do_not_lead_out(address: str, tmp_path: Path) -> None:
     assert not aim.exists()
 
 
-@pytest.mark.parametrize("name", ["..", "../../etc", "/etc/passwd", "0" * 15 + "/", ".work", "0" * 17])
-def test_names_of_runs_do_not_lead_out(address: str, name: str) -> None:
-    answer = httpx.post(f"{address}api/run", json={"name": name}, timeout=60).json()
-    assert "is not the name of a run" in answer["error"]["message"]
-
-
-def test_the_folder_of_runs_cannot_be_chosen(address: str) -> None:
-    chosen = httpx.post(f"{address}api/runs", json={"root": "/etc"}, timeout=60).json()
-    assert chosen["root"].startswith("runs")
-
-
 def test_every_answer_carries_the_policy(address: str) -> None:
     for answer in (httpx.get(address), httpx.get(base(address)), httpx.get(f"{address}static/main.js")):
         for name, value in HEADERS.items():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nerode.compiler import compile_language
-from nerode.explorer.inside import float_steps
+from nerode.explorer.floats import float_steps
 from nerode.explorer.jobs import run_job
 from nerode.languages import resolve_language
 from nerode.models.network_module import load_model

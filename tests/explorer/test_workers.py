@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from multiprocessing import forkserver
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +25,7 @@ QUICK = {"language": {"text": "(ab)*"}, "length": 4}
 
 def with_workers(limits: Limits, action: Callable[[Workers], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
-        workers = Workers(limits)
-        try:
-            await action(workers)
-        finally:
-            workers.stop()
+        await action(Workers(limits))
 
     asyncio.run(run())
 
@@ -39,16 +39,34 @@ def test_limits_are_positive() -> None:
         Limits(seconds=0)
 
 
-def test_a_template_that_dies_is_replaced() -> None:
+def test_a_fork_server_that_dies_is_replaced() -> None:
     async def action(workers: Workers) -> None:
         first = json.loads(await workers.run("word", QUICK))
-        template = workers._templates["exact"]
-        assert template._process is not None
-        template._process.kill()
-        template._process.wait()
+        server = forkserver._forkserver._forkserver_pid
+        os.kill(server, signal.SIGKILL)
+        os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
         assert json.loads(await workers.run("word", QUICK)) == first == {"word": "abab", "length": 4}
 
     with_workers(Limits(), action)
+
+
+def test_requests_read_no_code_from_the_folder_they_are_started_in(tmp_path: Path) -> None:
+    (tmp_path / "resource.py").write_text("raise SystemExit('code of the folder')\n")
+    code = (
+        "import asyncio; from nerode.explorer.workers import Workers\n"
+        "order = {'language': {'text': 'a'}, 'length': 1}\n"
+        "async def ask(): print((await Workers().run('word', order)).decode())\n"
+        "asyncio.run(ask())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert json.loads(done.stdout) == {"word": "a", "length": 1}, done.stderr
 
 
 def test_who_goes_away_frees_the_place() -> None:

@@ -16,7 +16,6 @@ import webbrowser
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -204,10 +203,8 @@ def _refuse(status: int, message: str) -> JSONResponse:
 
 _REMEMBERED = 64
 _LARGEST_REMEMBERED = 2_000_000
-_INSIDE = ("analysis", "extraction", "attention")
-_ABOUT_RUNS = ("runs", "run", *_INSIDE)
-_FORGETFUL = (*_ABOUT_RUNS, "page", "folder")
-"""Jobs whose answers change, or are too large to keep."""
+_FORGETFUL = ("page", "folder")
+"""Jobs whose answers are too large to keep."""
 
 _POLL = 0.2
 """Seconds between two looks whether the page still waits for an answer."""
@@ -218,13 +215,11 @@ class Explorer:
 
     Args:
         limits: of each request.
-        runs: path of a folder of runs, empty for none.
         language: what the page begins with.
     """
 
-    def __init__(self, *, limits: Limits, runs: str = "", language: str = "") -> None:
+    def __init__(self, *, limits: Limits, language: str = "") -> None:
         self.limits = limits
-        self.runs = runs
         self.language = language
         self.workers = Workers(limits)
         self._known: OrderedDict[str, bytes] = OrderedDict()
@@ -232,7 +227,7 @@ class Explorer:
     async def begin(self, request: Request) -> Response:
         """Returns what the page needs to begin with."""
         names = [{"name": row.name, "convention": row.convention} for row in BESTIARY.values()]
-        return JSONResponse({"languages": names, "runs": bool(self.runs), "first": self.language})
+        return JSONResponse({"languages": names, "first": self.language})
 
     async def answer(self, request: Request) -> Response:
         """Returns what a job finds."""
@@ -240,15 +235,11 @@ class Explorer:
         payload = await _payload(request)
         if payload is None:
             return _problem(400, "input", "a request is one JSON object")
-        if job in _ABOUT_RUNS:
-            payload = {**payload, "root": self.runs}
         key = json.dumps([job, payload], sort_keys=True)
         known = self._known.get(key)
         if known is None:
             try:
-                known = await _while_connected(
-                    request, self.workers.run(job, payload, floats=_floats(job, payload))
-                )
+                known = await _while_connected(request, self.workers.run(job, payload))
             except RequestRefused as refusal:
                 return _problem(refusal.status, refusal.kind, str(refusal))
             if known is None:
@@ -297,14 +288,13 @@ def make_app(access: Access, explorer: Explorer) -> Starlette:
             yield
         finally:
             warming.cancel()
-            explorer.workers.stop()
 
     limits = explorer.limits
     guard = Middleware(Guard, access=access, most_bytes=limits.body, body_seconds=limits.body_seconds)
     return Starlette(routes=routes, middleware=[guard], lifespan=lifespan)
 
 
-JOB_NAMES = frozenset(("language", "network", "proof", "folder", "word", "trace", "page", *_ABOUT_RUNS))
+JOB_NAMES = frozenset(("language", "network", "proof", "folder", "word", "trace", "page"))
 """The keys of `jobs.JOBS`, which is not imported here: the server itself computes nothing."""
 
 
@@ -323,11 +313,6 @@ def _file(name: str, kind: str) -> Any:
         return PlainTextResponse(text, media_type=kind)
 
     return handle
-
-
-def _floats(job: str, payload: dict[str, Any]) -> bool:
-    """Whether a job needs torch."""
-    return job in _INSIDE or bool(payload.get("arithmetic", "exact") != "exact")
 
 
 async def _payload(request: Request) -> dict[str, Any] | None:
@@ -396,7 +381,6 @@ def serve(
     *,
     port: int = 0,
     language: str = "",
-    runs: Path | None = None,
     browser: bool = False,
     limits: Limits | None = None,
     tell: Callable[[str], None] = print,
@@ -406,16 +390,13 @@ def serve(
     Args:
         port: 0 for any that is free.
         language: what the page begins with.
-        runs: a folder of runs.
         browser: whether to open a browser.
         limits: of each request.
         tell: is given the address once the socket listens.
     """
     with open_socket(port) as listener:
         access = Access(listener.getsockname()[1])
-        explorer = Explorer(
-            limits=limits or Limits(), runs="" if runs is None else str(runs.resolve()), language=language
-        )
+        explorer = Explorer(limits=limits or Limits(), language=language)
         config = uvicorn.Config(
             make_app(access, explorer),
             log_level="warning",

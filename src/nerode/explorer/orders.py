@@ -16,7 +16,6 @@ Arithmetic = Literal["exact", "float64", "float32", "bfloat16", "float16"]
 
 LONGEST_WORD = 2_000
 LONGEST_TEXT = 20_000
-LONGEST_LOOK = 200
 LARGEST_NOISE = 10.0
 LARGEST_SEED = 2**63 - 1
 
@@ -128,32 +127,6 @@ class PageOrder:
 
     answers: dict[str, Any]
     state: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsOrder:
-    """List the runs of the folder that the server was started with."""
-
-    root: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOrder:
-    """Tell all about one run of that folder."""
-
-    root: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionOrder(RunOrder):
-    """Tell where the heads of a run look along a word; one of its task if none is given."""
-
-    word: str = ""
-
-    def __post_init__(self) -> None:
-        if len(self.word) > LONGEST_LOOK:
-            raise InputError(f"a word of {len(self.word):,} characters is too long; give {LONGEST_LOOK}")
 
 
 def _check_seed(seed: int) -> None:

@@ -20,7 +20,6 @@ MODULES = (
     "language.js",
     "network.js",
     "stepper.js",
-    "runs.js",
     "exports.js",
     "editor.js",
     "main.js",

@@ -3,7 +3,6 @@ import { later } from "./elements.js";
 import { frozenState, isFrozen } from "./server.js";
 
 const DEFAULTS = {
-  view: "language",
   text: "",
   mode: "auto",
   alphabet: "",
@@ -17,7 +16,6 @@ const DEFAULTS = {
   arithmetic: "exact",
   noise: "0",
   seed: "0",
-  run: "",
 };
 const LONGEST_FILE = 6000;
 

@@ -5,7 +5,6 @@ import { startEditor } from "./editor.js";
 import { startExports } from "./exports.js";
 import { language, loadLanguage, onLanguage, refreshQuestion, startLanguage } from "./language.js";
 import { fillTargets, loadNetwork, onNetwork, startNetwork } from "./network.js";
-import { followRuns } from "./runs.js";
 import { begin, frozenVersion, isFrozen } from "./server.js";
 import { beginWord, loadTrace, refreshStepper, startStepper } from "./stepper.js";
 
@@ -25,15 +24,6 @@ function openTab(name) {
   showTab();
 }
 
-function showView() {
-  for (const button of document.querySelectorAll("[data-view]")) {
-    const chosen = button.dataset.view === state.view;
-    button.setAttribute("aria-pressed", String(chosen));
-    show(byId(`view-${button.dataset.view}`), chosen);
-  }
-  followRuns(state.view === "runs");
-}
-
 function listenToTabs() {
   for (const name of TABS) {
     byId(`tab-${name}`).addEventListener("click", () => openTab(name));
@@ -44,21 +34,11 @@ function listenToTabs() {
       byId(`tab-${next}`).focus();
     });
   }
-  for (const button of document.querySelectorAll("[data-view]")) {
-    button.addEventListener("click", () => {
-      remember({ view: button.dataset.view });
-      showView();
-    });
-  }
 }
 
 async function startPage() {
   const first = await begin();
   if (!state.text && first.first) remember({ text: first.first });
-  if (!first.runs) {
-    if (state.view === "runs") remember({ view: "language" });
-    for (const button of document.querySelectorAll("nav [data-view]")) show(button, false);
-  }
   if (isFrozen) byId("foot").textContent = `Saved from nerode ${frozenVersion}. This file is complete: it loads nothing from a network.`;
   startLanguage(first.languages);
   startNetwork();
@@ -90,11 +70,9 @@ async function startPage() {
     refreshQuestion();
     refreshStepper();
     showTab();
-    showView();
     loadLanguage();
   });
   showTab();
-  showView();
   if (state.text) await loadLanguage();
   else byId("text").focus();
   document.documentElement.dataset.ready = "true";

@@ -49,15 +49,13 @@ export async function ask(job, payload) {
   const controller = new AbortController();
   latest.set(job, controller);
   const found = await answerOf(await send(job, payload, controller.signal));
-  if (!["runs", "run", "analysis", "extraction", "attention"].includes(job)) {
-    answers.set(key, found);
-    if (answers.size > 200) answers.delete(answers.keys().next().value);
-  }
+  answers.set(key, found);
+  if (answers.size > 200) answers.delete(answers.keys().next().value);
   return found;
 }
 
 export async function begin() {
-  if (frozen) return { languages: [], runs: false, first: "" };
+  if (frozen) return { languages: [], first: "" };
   const response = await fetch("api/begin");
   return answerOf(response);
 }

@@ -207,7 +207,7 @@ function step(by) {
 
 function listenToKeys() {
   addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || state.view !== "language" || !stepper.trace) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || !stepper.trace) return;
     if (event.target.closest("input, select, textarea, [role=tab], summary, dialog")) return;
     const moves = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => step(-Infinity), End: () => step(Infinity) };
     if (event.key === " " && !event.target.closest("button:not(.letter)")) play();
