@@ -25,7 +25,7 @@ LINES = {
     "compiler": 11_339,
     "conformance": 449,
     "core": 2_541,
-    "explorer": 2_168,
+    "explorer": 1_763,
     "kernel": 8_472,
     "languages": 11_266,
     "models": 21_017,
