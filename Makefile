@@ -13,7 +13,7 @@ TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 # Python keeps what it compiles: the tests start hundreds of processes that load the same modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-fresh golden bench docs style lint format wheel clean chromium
+.PHONY: run test formal test-slow test-fresh golden bench docs style lint format wheel clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -47,6 +47,16 @@ format: $(VENV)/.installed-test
 
 golden: $(VENV)/.installed-test
 	NERODE_GOLDEN=write $(BIN)/python -m pytest -q tests/cli/test_golden.py
+
+# The checker that is proved in Coq: compiled, its theorems free of axioms, and compared with the Python kernel.
+# Coq is about 1 GB on disk; where it may not be installed, formal/build tells how to.
+formal: $(VENV)/.installed-test
+	@command -v coqc >/dev/null 2>&1 || { \
+	  if [ -n "$(APT)" ] && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends coq ocaml-nox >/dev/null; \
+	  fi; }
+	formal/build $(OUT)/formal
+	$(BIN)/python -m benchmarks formal
 
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs

@@ -1,0 +1,130 @@
+(* From the bytes of files to a theorem: `check_files` is the program that is extracted as nerode-check, and
+   `check_files_sound` says what its "true" means.  The third file (a certificate) only gives hints; nothing has to be
+   believed of it. *)
+From Coq Require Import QArith ZArith List Bool String.
+From Nerode Require Import Network Cover JointClosure Automata CounterInvariant CounterMachines Rounding Floats Reader.
+Import ListNotations.
+Local Open Scope string_scope.
+
+(* ---- the claim ---- *)
+
+Definition claim_in V (A : arithmetic V) (t : task) (N : network) (L : language) : Prop :=
+  match L with
+  | Automaton D => automaton_claim A t N D
+  | Brackets k d => correct_in A t N (brackets k d)
+  | Counting C => correct_in A t N (counting C)
+  end.
+(* None: exact arithmetic; Some f: every float machine of the format f *)
+Definition claim (f : option format) (t : task) (N : network) (L : language) : Prop :=
+  match f with
+  | None => claim_in Q rational t N L
+  | Some f => exact_in f (fun F => claim_in Q F t N L)
+  end.
+(* the two files are a network and a language over the same letters, and the claim holds of them *)
+Definition holds_of_files (f : option format) (t : task) (network_file language_file : string) : Prop :=
+  exists N L names, read_network network_file = Some (N, names) /\ read_language language_file = Some (L, names) /\ claim f t N L.
+
+(* ---- hints ---- *)
+
+Record hints := Hints { increments : list (list Z); starts : list Z; cuts : list (Z * nat); shapes : list (list (option form)) }.
+Definition one_counter (j : json) : option (Z * list Z * (Z * Z)) :=
+  s <- field "start" j ;; s <- integer s ;; i <- field "increments" j ;; i <- list_of integer i ;;
+  p <- field "points" j ;; p <- list_of integer p ;;
+  match p with [lo; hi] => Some (s, i, (lo, hi)) | _ => None end.
+Fixpoint decimal (fuel n : nat) (acc : string) : string :=
+  match fuel with
+  | O => acc
+  | S fuel =>
+      let acc := String (Ascii.ascii_of_nat (48 + Nat.modulo n 10)) acc in
+      if Nat.ltb n 10 then acc else decimal fuel (Nat.div n 10) acc
+  end.
+Definition one_shape (affine : json) (i : nat) (name : string) : option form :=
+  l <- field (decimal 9 i "" ++ ":" ++ name) affine ;; l <- arr l ;;
+  match l with [c; cs] => c <- num c ;; cs <- list_of num cs ;; Some (c, cs) | _ => None end.
+Definition state_names (network : json) : option (list (list string)) :=
+  l <- field "layers" network ;; list_of (fun j => s <- field "state" j ;; list_of text s) l.
+Definition counter_hints (network evidence : json) : option hints :=
+  _ <- keys ["task"; "counters"] ["affine"; "cells"; "digest"] evidence ;;
+  c <- field "counters" evidence ;; c <- list_of one_counter c ;; names <- state_names network ;;
+  let letters := match c with (_, i, _) :: _ => List.length i | [] => O end in
+  let step := fold_left (fun m x => fold_left (fun m d => Z.max m (Z.abs d)) (snd (fst x)) m) c 0%Z in
+  let affine := match field "affine" evidence with Some a => a | None => JObj [] end in
+  Some (Hints (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters)) (map (fun x => fst (fst x)) c)
+    (map (fun x => ((fst (snd x) - 2 * step)%Z, Z.to_nat (snd (snd x) - fst (snd x) + 4 * step))) c)
+    (map (fun p => map (one_shape affine (fst p)) (snd p)) (combine (seq 1 (List.length names)) names))).
+(* the evidence of counters in a certificate, at the top or in one of its parts *)
+Definition evidence_of (certificate : json) : option json :=
+  let inside j := e <- field "evidence" j ;; field "counter-invariant" e in
+  match inside certificate, field "parts" certificate with
+  | Some e, _ => Some e
+  | None, Some (JArr l) => fold_right (fun j found => match inside j with Some e => Some e | None => found end) None l
+  | None, _ => None
+  end.
+(* Some None: nothing is said of counters, so the cells are points *)
+Definition read_hints (network_file certificate_file : string) : option (option hints) :=
+  if certificate_file =? "" then Some None
+  else c <- parse certificate_file ;;
+       match evidence_of c with
+       | None => Some None
+       | Some e => n <- parse network_file ;; h <- counter_hints n e ;; Some (Some h)
+       end.
+
+(* ---- the check ---- *)
+
+Definition check_exact (t : task) (N : network) (L : language) (h : option hints) (most : nat) : bool :=
+  match L, h with
+  | Automaton D, None => check_dfa t N D most
+  | Brackets k d, None => check_brackets t N k d most
+  | Counting _, None => false
+  | Automaton D, Some h => check_dfa_counters t N D (increments h) (starts h) (cuts h) (shapes h) most
+  | Brackets k d, Some h => check_brackets_counters t N k d (increments h) (starts h) (cuts h) (shapes h) most
+  | Counting C, Some h => check_machine C t N (cuts h) (shapes h) most
+  end.
+Definition check_format (f : format) (t : task) (N : network) (L : language) (most : nat) : bool :=
+  match L with
+  | Automaton D => check_dfa_float f t N D most
+  | Brackets k d => check_brackets_float f t N k d most
+  | Counting _ => false
+  end.
+Definition check_claim (f : option format) (t : task) (N : network) (L : language) (h : option hints) (most : nat) : bool :=
+  match f with None => check_exact t N L h most | Some f => check_format f t N L most end.
+Theorem check_claim_sound f t N L h most : check_claim f t N L h most = true -> claim f t N L.
+Proof.
+  destruct f as [f|]; cbn [check_claim claim].
+  - destruct L; cbn [check_format claim_in]; [apply check_dfa_float_sound|apply check_brackets_float_sound|discriminate].
+  - destruct L, h; cbn [check_exact claim_in]; try discriminate.
+    + apply check_dfa_counters_sound.
+    + apply check_dfa_sound.
+    + apply check_brackets_counters_sound.
+    + apply check_brackets_sound.
+    + apply check_machine_sound.
+Qed.
+
+(* What can be answered: the files cannot be read; they are for other letters; proved or not. *)
+Inductive verdict := NotReadable (file : nat) | OtherLetters | NotProved | Proved.
+Fixpoint same_names (a b : list string) : bool :=
+  match a, b with [], [] => true | x :: a, y :: b => String.eqb x y && same_names a b | _, _ => false end.
+Definition judge (f : option format) (t : task) (network_file language_file certificate_file : string) (most : nat) : verdict :=
+  match read_network network_file, read_language language_file, read_hints network_file certificate_file with
+  | None, _, _ => NotReadable 1
+  | _, None, _ => NotReadable 2
+  | _, _, None => NotReadable 3
+  | Some (N, a), Some (L, b), Some h =>
+      if same_names a b then if check_claim f t N L h most then Proved else NotProved else OtherLetters
+  end.
+Definition check_files (f : option format) (t : task) (network_file language_file certificate_file : string) (most : nat) : bool :=
+  match judge f t network_file language_file certificate_file most with Proved => true | _ => false end.
+Lemma same_names_ok a : forall b, same_names a b = true -> a = b.
+Proof.
+  induction a; destruct b; cbn; try discriminate; auto. rewrite andb_true_iff. intros [E ?].
+  apply String.eqb_eq in E. f_equal; auto.
+Qed.
+Theorem check_files_sound f t network_file language_file certificate_file most :
+  check_files f t network_file language_file certificate_file most = true -> holds_of_files f t network_file language_file.
+Proof.
+  unfold check_files, judge. destruct (read_network network_file) as [[N a]|] eqn:E; [|discriminate].
+  destruct (read_language language_file) as [[L b]|] eqn:F; [|discriminate].
+  destruct (read_hints _ _) as [h|]; [|discriminate]. destruct (same_names a b) eqn:S; [|discriminate].
+  destruct (check_claim f t N L h most) eqn:K; [|discriminate]. intros _.
+  apply same_names_ok in S. subst b. exists N, L, a. repeat split; auto. exact (check_claim_sound _ _ _ _ _ _ K).
+Qed.
