@@ -393,24 +393,24 @@ def _require_same(folder: Path, found: Language, wanted: Language) -> None:
 
 
 def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
-    """The certificates in a folder and directly inside it, as the proof of a run is, without its end."""
-    about: dict[Path, str] = {}
+    """The certificates in a folder and directly inside it, as the proof of a run is, without its end.
+
+    A proof that holds, but is about another model than that of the run, is none of the run.
+    """
+    foreign: set[Path] = set()
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
         found = check_proof(place, budget=budget)
         _require_same(place, read_language(place), language)
         failure = found.result.failure
-        about[place] = found.about if found.about and not found.of_run else ""
+        if failure is None and found.about and not found.of_run:
+            foreign.add(place)
         return found.result.claims, "" if failure is None else failure.what
 
     paths = sorted([*folder.glob(CERTIFICATE_FILE), *folder.glob(f"*/{CERTIFICATE_FILE}")])
     paths = [path for path in paths if path.parent != folder / SETTLED]
-    found = [_certified(path.parent, check, budget) for path in paths]
-    texts = [about.get(path.parent, "") for path in paths]
-    return tuple(
-        replace(item, claims=(*item.claims, f"about {text}")) if text else item
-        for item, text in zip(found, texts, strict=True)
-    )
+    checked = [(path.parent, _certified(path.parent, check, budget)) for path in paths]
+    return tuple(found for place, found in checked if place not in foreign)
 
 
 def _check_polished(folder: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:

@@ -29,13 +29,17 @@ from nerode.proofs import (
     read_language,
     read_network,
     renew,
+    run_of,
 )
-from nerode.records import RESULT, read_settlement
+from nerode.records import read_settlement
 from nerode.report import claim_line, language_line, polished_lines
 from nerode.study import Question, add_claims
 
 FLOAT_CERTIFICATE = "certificate.float32.json"
 """The list of float states of a run's proof, in its folder `proof`."""
+
+NOTHING_PROVED = 3
+"""The exit code for a run with a proof that holds, but of another model than its own."""
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import Examination
@@ -92,6 +96,8 @@ def verify(
 ) -> None:
     """Re-check the certificate in DIR; exit 1 if it does not hold.
 
+    Exit 3 for a run whose proof holds, but is about another model than the weights of the run.
+
     The certificates of the weights in DIR/model/ are replayed step by step, if torch is installed.
 
     DIR may also be the folder of a run that was certified (`nerode train … --certify`), or of a polished
@@ -117,16 +123,20 @@ def verify(
         _verify_polished(folder, wanted, as_json, budget)
     replayed = _replayed(folder, budget, trust_code=trust_code)
     if replayed is not None:
-        replay, about = replayed
+        replay, about, of_run = replayed
+        if replay.ok and not of_run:
+            _other_model(about, as_json)
         _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
     folder = _folder_of_proof(folder)
     if renews:
         _renew(folder, budget)
     questions = _questions(options)
-    result, about = _check(folder, budget)
+    result, about, of_run = _check(folder, budget)
+    if result.ok and about and not of_run:
+        _other_model(about, as_json)
     searches = add_claims(folder, questions, eps=eps, budget=budget) if result.ok and questions else []
     if any(search.found for search in searches):
-        result, about = _check(folder, budget)
+        result, about, _ = _check(folder, budget)
     # What is stored takes as long as it takes; the search in floats takes what is left.
     model = replay_model(folder, budget) if result.ok else None
     found: list[Examination] = []
@@ -182,14 +192,25 @@ def _replay_object(model: Replay) -> dict[str, Any]:
     }
 
 
-def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str]:
-    """The check of a certificate, and which weights it is about if it lies in the folder of a run."""
-    if not (folder.resolve().parent / RESULT).is_file():
-        return check_folder(folder, budget=budget), ""
+def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str, bool]:
+    """The check of a certificate; in the folder of a run its weights, and whether they are the run's own."""
+    if run_of(folder) is None:
+        return check_folder(folder, budget=budget), "", False
     from nerode.analysis.proofs import check_proof
 
     found = check_proof(folder, budget=budget)
-    return found.result, found.about
+    return found.result, found.about, found.of_run
+
+
+def _other_model(about: str, as_json: bool) -> NoReturn:
+    """Ends the command for a proof that holds, but of another model than that of the run."""
+    failure = Failure(what=f"nothing is proved of the weights of this run: its proof is about {about}")
+    if as_json:
+        found = CheckResult(ok=False, claims=(), failure=failure)
+        click.echo(json.dumps(_object(found, []) | {"about": about}, ensure_ascii=False))
+    else:
+        click.echo(failure.what, err=True)
+    sys.exit(NOTHING_PROVED)
 
 
 def _questions(options: dict[str, Any]) -> list[Question]:
@@ -220,23 +241,24 @@ def _verify_polished(folder: Path, dtypes: list[str], as_json: bool, budget: Bud
     _conclude(result, [f"products in {found.group}, {found.letters} letters", lines], as_json)
 
 
-def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
-    """The replay of a run's proof that lists float states, and of what; None for another kind of folder."""
+def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str, bool] | None:
+    """The replay of a run's proof that lists float states, of what, and whether these are the run's weights.
+
+    None for another kind of folder.
+    """
     if not (folder / "result.json").exists() or (folder / "proof" / CERTIFICATE_FILE).exists():
         return None
     if (folder / "proof" / FLOAT_CERTIFICATE).exists():
         from nerode.analysis.proofs import replay_certified
 
-        about = (
-            "proof/model, which was trained beside the run; of the run's own weights nothing is proved by it"
-        )
-        return replay_certified(folder, budget=budget), about
+        about = f"proof/model, another model than that of the run {folder.resolve().name}"
+        return replay_certified(folder, budget=budget), about, False
     if read_settlement(folder) is None:
         return None
     from nerode.analysis.settle import replay_settlement
 
     found = replay_settlement(folder, budget=budget, trust_code=trust_code)
-    return found, f"the weights of the run {folder.resolve().name}"
+    return found, f"the weights of the run {folder.resolve().name}", True
 
 
 def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: str = "") -> NoReturn:

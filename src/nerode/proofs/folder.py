@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -236,9 +237,11 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
 
 def _other_weights(folder: Path) -> Failure | None:
     """The failure of a proof that lies in the folder of a run and is not about its weights."""
-    run = folder.resolve().parent
-    if not (run / RESULT).is_file():
+    run = run_of(folder)
+    if run is None:
         return None
+    if failure := find_link(run):
+        return failure
     stated = read_network(folder).origin.weights
     weights = run / RUN_WEIGHTS
     if weights.is_file() and stated == tensor_hash(weights):
@@ -247,6 +250,26 @@ def _other_weights(folder: Path) -> Failure | None:
         what=f"the proof is not about the weights of the run in {run.name}, in whose folder it lies",
         entry="network.origin.weights",
     )
+
+
+def run_of(folder: Path) -> Path | None:
+    """Returns the run in whose folder another folder lies, by its path as it is given; None if in none.
+
+    A link is not followed: what it leads to belongs to another run.
+    """
+    parent = Path(os.path.abspath(folder)).parent
+    return parent if os.path.lexists(parent / RESULT) else None
+
+
+def find_link(run: Path) -> Failure | None:
+    """Returns the failure that something in the folder of a run is a link; the folder itself may be one."""
+    for place, folders, files in os.walk(run):
+        for path in (Path(place) / name for name in sorted([*folders, *files])):
+            if path.is_symlink():
+                entry = str(path.relative_to(run))
+                what = f"{entry} in the run {run.name} is a link; the files of a run lie in its own folder"
+                return Failure(what=what, entry=entry)
+    return None
 
 
 def stated_claims(folder: Path) -> tuple[Claim, ...]:
@@ -306,7 +329,7 @@ def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
         The certificate, or the word on which the network fails, or why there is no proof.
     """
     budget = started(budget)
-    if (folder.resolve().parent / RESULT).is_file():
+    if run_of(folder) is not None:
         raise InputError(
             f"{folder} is the proof of a run; `nerode train … --certify` looks for it again, if you delete it"
         )

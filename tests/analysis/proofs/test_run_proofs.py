@@ -202,7 +202,7 @@ def test_a_forged_hash_does_not_make_a_proof_one_of_the_run(certified, tmp_path)
     assert run("verify", str(place)).code == 0
 
 
-def test_a_proof_of_the_model_that_was_trained_on_says_so(certified, tmp_path):
+def test_a_proof_of_another_model_proves_nothing_of_the_run(certified, tmp_path):
     """The weights of the run are changed, the proof is kept: it is one of proof/model alone."""
     _, _, folder = certified
     place = Path(shutil.copytree(folder, tmp_path / "changed"))
@@ -215,12 +215,19 @@ def test_a_proof_of_the_model_that_was_trained_on_says_so(certified, tmp_path):
     language = find_language("set-reset")
     forge(place, read_network(folder / PROOF), language, certificate_of(folder / PROOF))
     shutil.copytree(folder / PROOF / "model", place / PROOF / "model", dirs_exist_ok=True)
-    shown = run("verify", str(place))
-    assert shown.code == 0, shown.err
-    assert "of the run's own weights nothing is proved" in shown.out
-    assert "nothing is proved" in json.loads(run("verify", str(place), "--json").out)["about"]
-    (proof,) = read_folder(place, "set-reset", language, Budget()).certified
-    assert "of the run's own weights nothing is proved" in proof.claims[-1]
+    for shown in (run("verify", str(place)), run("verify", str(place / PROOF))):
+        assert shown.code == 3
+        assert "✓" not in shown.out + shown.err
+        assert "nothing is proved of the weights of this run" in shown.err
+        assert "proof/model, another model" in shown.err
+    asked = run("verify", str(place), "--json")
+    item = json.loads(asked.out)
+    assert (asked.code, item["ok"], item["claims"]) == (3, False, [])
+    assert "another model" in item["about"]
+    assert not read_folder(place, "set-reset", language, Budget()).certified
+    shown = run("compare", "set-reset", str(place), "--json")
+    (row,) = json.loads(shown.out)["rows"]
+    assert (shown.code, row["certified"], row["disagreements"]) == (0, [], [])
     shutil.rmtree(place / PROOF / "model")
     assert run("verify", str(place)).code == 1
 
@@ -228,8 +235,8 @@ def test_a_proof_of_the_model_that_was_trained_on_says_so(certified, tmp_path):
 def test_verify_says_which_weights_a_proof_is_about(certified):
     _, item, folder = certified
     shown = run("verify", str(folder)).out
-    trained_on = any(stage["steps"] for stage in item["proof"]["stages"])
-    assert ("was trained on" if trained_on else f"about the weights of the run {folder.name}") in shown
+    assert not any(stage["steps"] for stage in item["proof"]["stages"])
+    assert f"about the weights of the run {folder.name}" in shown
 
 
 def test_a_proof_names_the_tensors_of_its_run(certified):

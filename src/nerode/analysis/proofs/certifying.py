@@ -22,7 +22,7 @@ from nerode.analysis.proofs.exact_training import ExactTraining
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, fine_tune
 from nerode.analysis.proofs.goals import Goal, goal_of
 from nerode.analysis.proofs.trained_network import (
-    adds_one_bias,
+    is_carried,
     is_finite,
     require_plain,
     trained_network,
@@ -330,8 +330,7 @@ def prove_boxes(
     )
     if not isinstance(found, Certificate):
         return BoxProof(reason=found.reason)
-    if not adds_one_bias(model):
-        found = replace(found, claims=tuple(claim for claim in found.claims if claim.dtype is None))
+    found = replace(found, claims=tuple(claim for claim in found.claims if is_carried(model, claim)))
     begun = time.process_time()
     try:
         result = check(

@@ -28,7 +28,7 @@ from typing import Any
 from nerode.analysis.proofs.certifying import Attempt, CertifySettings, Stage, prove_model
 from nerode.analysis.proofs.exact_training import EXACT_WIDTH, ExactProof, exact_config, train_exact
 from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
-from nerode.analysis.proofs.trained_network import trained_network
+from nerode.analysis.proofs.trained_network import carried_claim, is_carried, trained_network
 from nerode.analysis.subject import load_subject
 from nerode.core import (
     Budget,
@@ -41,7 +41,7 @@ from nerode.core import (
     write_atomically,
 )
 from nerode.languages import language_hash
-from nerode.models import Model, all_members, model_config, read_model, save_model
+from nerode.models import Model, all_members, fixed_bits, model_config, read_model, save_model
 from nerode.network import Network
 from nerode.proofs import (
     RUN_WEIGHTS,
@@ -51,13 +51,15 @@ from nerode.proofs import (
     certificate_from_json,
     certificate_to_json,
     check_folder,
+    find_link,
     read_language,
     read_network,
+    run_of,
     tensor_hash,
     write_folder,
 )
 from nerode.proofs.floats import recheck_module
-from nerode.records import RESULT, TaskConfig, read_run
+from nerode.records import TaskConfig, read_run
 from nerode.tasks import build_task
 
 PROOF = "proof"
@@ -188,6 +190,7 @@ def _exact_attempt(trained: ExactProof, goal: Goal, seed: int, *, before: Attemp
     )
 
 
+@fixed_bits(1)
 def replay_certified(folder: Path, *, budget: Budget | None = None) -> CheckResult:
     """Returns what a replay of the listed float states of a run's proof says; it knows nothing of the search.
 
@@ -195,6 +198,8 @@ def replay_certified(folder: Path, *, budget: Budget | None = None) -> CheckResu
         FormatError: if a file is missing or damaged.
         BudgetExceeded: if the time is up.
     """
+    if link := find_link(folder):
+        return CheckResult(ok=False, claims=(), failure=link)
     target = folder / PROOF
     content = read_json(target / ATTEMPT, max_bytes=1 << 20, hint="`nerode train --certify` writes it")
     if not isinstance(content, dict) or content.get("weights") != tensor_hash(folder / RUN_WEIGHTS):
@@ -231,8 +236,7 @@ def check_proof(place: Path, *, budget: Budget | None = None) -> CheckedProof:
     """Returns whether the certificate in a folder holds, and of which weights.
 
     In the folder of a run the network must be the one that the weights of the run mean, number by number, or
-    that of the model beside the proof, to which they were trained on; what a file says of itself is not
-    believed.
+    that of the model beside the proof, which is another; what a file says of itself is not believed.
 
     Args:
         place: of the network and its certificate.
@@ -242,9 +246,8 @@ def check_proof(place: Path, *, budget: Budget | None = None) -> CheckedProof:
         FormatError: for a file that is missing or damaged.
         BudgetExceeded: if the budget ends before the check does.
     """
-    result = check_folder(place, budget=budget)
-    run = place.resolve().parent
-    if not result.ok or not (run / RESULT).is_file():
+    result, run = check_folder(place, budget=budget), run_of(place)
+    if not result.ok or run is None:
         return CheckedProof(result=result)
     try:
         subject = load_subject(run)
@@ -256,16 +259,19 @@ def check_proof(place: Path, *, budget: Budget | None = None) -> CheckedProof:
     stored = read_network(place)
     if language_hash(read_language(place)) != language_hash(goal.language):
         return _refused(f"it is about another language than the task of the run in {run.name}")
-    if _means(model, goal, stored):
-        return CheckedProof(result=result, about=f"the weights of the run {run.name}", of_run=True)
-    if (place / MODEL).is_dir() and _means(read_model(place / MODEL), goal, stored):
-        trained_on = f"{place.name}/{MODEL}, to which the model of the run {run.name} was trained on"
-        return CheckedProof(
-            result=result, about=f"{trained_on}; of the run's own weights nothing is proved by it"
-        )
-    return _refused(
-        f"its network has neither the weights of the run in {run.name} nor those of {place.name}/{MODEL}"
-    )
+    about, of_run = f"the weights of the run {run.name}", _means(model, goal, stored)
+    if not of_run:
+        if not (place / MODEL).is_dir() or not _means(read_model(place / MODEL), goal, stored):
+            return _refused(
+                f"its network has neither the weights of the run in {run.name} nor those of "
+                f"{place.name}/{MODEL}"
+            )
+        model = read_model(place / MODEL)
+        about = f"{place.name}/{MODEL}, another model than that of the run {run.name}"
+    if not all(is_carried(model, claim) for claim in result.claims):
+        return _refused("a claim about floats is about one bias, and the cell adds two, one after the other")
+    claims = tuple(map(carried_claim, result.claims))
+    return CheckedProof(result=replace(result, claims=claims), about=about, of_run=of_run)
 
 
 def _refused(what: str) -> CheckedProof:

@@ -6,18 +6,21 @@ rounding. Letters may be one-hot or embedded; there is one cell with nothing aro
     bits       score = 1/2 + output, so that a score is above 1/2 where the module's output is above 0
     classes    a point for each class, its bias on a direction that is always 1: the largest product wins
 
-A module answers after letters only. For the empty word the network has the answer of the language.
+A module answers after letters only. For the empty word the network has the answer of the language, and what
+is claimed of the network does not cover the empty word of the module (`carried_claim`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from torch import Tensor
 
 from nerode.analysis.proofs.goals import Goal
 from nerode.core import InputError, Reference
+from nerode.kernel import LANGUAGE_TASKS, Claim
 from nerode.languages import language_hash
 from nerode.models import Model, Surroundings
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
@@ -35,6 +38,7 @@ from nerode.network import (
     Squashed,
     zero_map,
 )
+from nerode.proofs.floats import NOT_EMPTY
 
 ONE = "one"
 """The direction that is always 1."""
@@ -118,13 +122,18 @@ def is_finite(model: Model) -> bool:
     return all(bool(p.isfinite().all()) for p in model.parameters())
 
 
-def adds_one_bias(model: Model) -> bool:
-    """Whether the cell of a model has one bias, as its network does.
+def is_carried(model: Model, claim: Claim) -> bool:
+    """Whether a claim about the network of a model also holds of the model.
 
-    The network has the sum of two, but in floats two large ones that nearly cancel round worse than their
-    sum does, so that a bound for the network is none for the module.
+    The network has the sum of the two biases of a cell. In floats two large ones that nearly cancel round
+    worse than their sum does, so that a bound for the network is none for the model.
     """
-    return getattr(model.layers[0], "recurrent_bias", None) is None
+    return claim.dtype is None or getattr(model.layers[0], "recurrent_bias", None) is None
+
+
+def carried_claim(claim: Claim) -> Claim:
+    """Returns a claim about the network of a model as one about the model, which says nothing at first."""
+    return replace(claim, covers=claim.covers + NOT_EMPTY) if claim.task in LANGUAGE_TASKS else claim
 
 
 def _obstacles(model: Model) -> list[str]:

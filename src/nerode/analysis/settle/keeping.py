@@ -39,7 +39,7 @@ from nerode.analysis.settle.settling import (
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
 from nerode.languages import Language, title_of
-from nerode.models import WEIGHTS_FILE, dtype_of, save_model
+from nerode.models import WEIGHTS_FILE, dtype_of, fixed_bits, save_model
 from nerode.network import Network
 from nerode.proofs import (
     PREDICT,
@@ -52,6 +52,7 @@ from nerode.proofs import (
     certificate_to_json,
     certify,
     check_folder,
+    find_link,
     run_tensor_hash,
     tensor_hash,
     write_folder,
@@ -175,6 +176,7 @@ def _settle_compiled(folder: Path, network: Network, language: Language, budget:
     return Settlement(about=title_of(language), states=0, cpu_seconds=seconds, **end)
 
 
+@fixed_bits(1)
 def confirmed_settlement(
     folder: Path, *, budget: Budget | None = None, trust_code: bool = False
 ) -> Settlement | None:
@@ -233,8 +235,11 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
     return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
 
 
+@fixed_bits(1)
 def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code: bool = False) -> CheckResult:
     """Returns what a replay of the kept proof of a run says; it knows nothing of the search.
+
+    It runs on one thread, as the search does, so that a step has the same bits.
 
     Args:
         folder: of the run.
@@ -249,6 +254,8 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
     if known is None or known.status != "proved":
         state = "not settled" if known is None else known.status
         raise InputError(f"{folder} is {state}; there is no proof to replay (`nerode prove` looks for one)")
+    if link := find_link(folder):
+        return CheckResult(ok=False, claims=(), failure=link)
     if known.weights != run_tensor_hash(folder):
         return _refused("the proof is about other weights than those of the run")
     target = folder / SETTLED

@@ -23,7 +23,7 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.analysis.proofs.certifying import prove_boxes
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.proofs.trained_network import require_plain
+from nerode.analysis.proofs.trained_network import carried_claim, require_plain
 from nerode.analysis.settle.failing_words import (
     STEPPED,
     WrongAnswer,
@@ -319,7 +319,8 @@ class _Settling:
         if found.certificate is None:
             self.reasons.append(f"no boxes: {found.reason}")
             return None
-        settlement = self._end(method=BOXES, length="all", **proved_by(found.certificate.claims))
+        claims = tuple(map(carried_claim, found.certificate.claims))
+        settlement = self._end(method=BOXES, length="all", **proved_by(claims))
         return Ended(settlement=settlement, certificate=found.certificate, network=found.network)
 
     def _by_long_words(self) -> Ended | None:

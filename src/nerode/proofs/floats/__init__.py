@@ -15,10 +15,11 @@ from nerode.proofs.floats.real_models import (
     replay_real_model,
     write_real_model,
 )
-from nerode.proofs.floats.recheck import recheck as recheck_module
+from nerode.proofs.floats.recheck import NOT_EMPTY, recheck as recheck_module
 from nerode.proofs.floats.runner import to_rows
 
 __all__ = [
+    "NOT_EMPTY",
     "Examination",
     "FloatVerdict",
     "ModelReader",

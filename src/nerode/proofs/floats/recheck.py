@@ -38,6 +38,9 @@ METHOD = "bit-closure"
 _ALONE, _TOGETHER = 100, 25
 """Letters of a run with the module's own tensors: of a single word, and of each word of a batch."""
 
+NOT_EMPTY = " The empty prefix, where no letter has been read, is not covered."
+"""The end of a claim about a module that answers after letters only."""
+
 MOST_BYTES = 1_000_000_000
 """Bytes of all states together, which a replay holds in memory."""
 
@@ -384,6 +387,4 @@ def limits(batches: Sequence[int], *, covers_empty: bool) -> str:
             " Of a batch it is taken for granted that what a word gives depends neither on the other words "
             "nor on its row."
         )
-    if not covers_empty:
-        said += " The empty prefix, where no letter has been read, is not covered."
-    return said
+    return said if covers_empty else said + NOT_EMPTY
