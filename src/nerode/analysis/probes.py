@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NOTHING, NetworkQuestion, is_member, question_of
+from nerode.analysis.extraction.question import NetworkQuestion, is_member, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
-from nerode.languages import END
+from nerode.languages import END, NOTHING
 from nerode.models import Model
 from nerode.models.network_module import CompiledModel
 from nerode.records import LengthMargin, Margins

@@ -14,7 +14,6 @@ import numpy as np
 
 from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.extraction import architectures_of, names_in_theory
-from nerode.analysis.extraction.question import MooreTarget, question_of
 from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.settle.keeping import confirmed_settlement, replay_settlement
 from nerode.analysis.subject import load_subject
@@ -24,6 +23,8 @@ from nerode.languages import (
     Alphabet,
     Dfa,
     Language,
+    LanguageQuestion,
+    MooreQuestion,
     RegularLanguage,
     language_hash,
     resolve_language,
@@ -461,10 +462,12 @@ def task_language(task: Task) -> Language:
     found = getattr(task, "language", None)
     if isinstance(found, Language) and task.name != "dfa-states":
         return found
-    question = question_of(task)
-    assert isinstance(question.target, MooreTarget)
-    dfa = acceptor(question.target.machine, question.kind)
-    return RegularLanguage(name=question.target.name, automaton=dfa, convention=question.target.name)
+    question = task.question()
+    if isinstance(question, LanguageQuestion):
+        return question.language
+    assert isinstance(question, MooreQuestion)
+    dfa = acceptor(question.machine, "class")
+    return RegularLanguage(name=question.name, automaton=dfa, convention=question.name)
 
 
 def polished_language(folder: Path) -> Language:

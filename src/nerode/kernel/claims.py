@@ -44,9 +44,7 @@ TRACK = "track"
 
 LANGUAGE_TASKS = (PREDICT, VALID_PREFIXES, RECOGNISE)
 TASKS = (*LANGUAGE_TASKS, WINDOW, FRAGILE, TRACK)
-"""What a claim is about: three ways of doing a language, the context window, the lack of robustness, and
-naming the product of all letters in a group.
-"""
+"""What a claim is about: a language in three ways, the window, robustness, the class of a word."""
 
 DONE = {
     PREDICT: (
@@ -61,6 +59,7 @@ DONE = {
         "After every word over the alphabet the network says exactly whether it is in the language; what it "
         "says about next symbols is not covered"
     ),
+    TRACK: "After every word that is asked about the network names exactly its class; every class counts",
 }
 
 _ARITHMETIC = {
@@ -170,7 +169,7 @@ def language_claim(
     """Returns the claim that a network does a language.
 
     Args:
-        task: one of LANGUAGE_TASKS.
+        task: one of LANGUAGE_TASKS, or TRACK.
         method: the method of proof.
         dtype: the float format of a bit-exact claim.
         order: "exact", or for a dtype "any", "step" or "rounded".

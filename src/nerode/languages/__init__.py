@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nerode.languages.determinise import minimise
     from nerode.languages.dfa import Dfa
     from nerode.languages.language import Language, Legal, RegularLanguage
+    from nerode.languages.moore import Moore
     from nerode.languages.notation import distinct_subtrees
     from nerode.languages.operations import (
         complement,
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
         over_one_alphabet,
         prefix_closure,
         union,
+    )
+    from nerode.languages.questions import (
+        IN,
+        NO_ANSWER,
+        NOTHING,
+        OUT,
+        OUTSIDE,
+        UNASKED,
+        LanguageQuestion,
+        MooreQuestion,
+        Question,
+        asked_of,
+        legal_bits,
+        legal_text,
     )
     from nerode.languages.resolve import (
         describe_language,

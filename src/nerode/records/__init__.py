@@ -104,6 +104,7 @@ if TYPE_CHECKING:
         removable,
         run_name,
     )
+    from nerode.records.subject import Bits, Reading
     from nerode.records.tables import (
         CellResult,
         LineResult,

@@ -22,6 +22,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from nerode.core import InputError, Reference, UnknownName
+from nerode.languages import Question
+from nerode.records import Reading
 
 Answer = Callable[[Tensor, Any], tuple[Tensor, Any]]
 """What a model does: scores and the next state from inputs and a state, None for the first."""
@@ -239,6 +241,22 @@ class Task(ABC):
         There are none by default.
         """
         return {}
+
+    def question(self) -> Question:
+        """Returns what the task asks after each letter of a word.
+
+        Raises:
+            InputError: if its answers are not those of a language or of a machine that reads letters.
+        """
+        raise InputError(f"the task {self.name!r} does not ask for the answers of an automaton")
+
+    def reading(self) -> Reading:
+        """Returns how the scores of a network are read as answers to the question.
+
+        Raises:
+            InputError: if there is no question.
+        """
+        return Reading.by_name(len(self.question().answers))
 
     @property
     def chance(self) -> float:

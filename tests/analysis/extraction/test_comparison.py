@@ -6,24 +6,17 @@ from hypothesis import given, strategies as st
 
 import nerode as nr
 from nerode.analysis.extraction.comparison import acceptor, find_difference, theory_of
-from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.question import (
-    OUTSIDE,
-    UNASKED,
-    LanguageTarget,
-    MooreTarget,
-    class_question,
-    language_question,
-)
+from nerode.analysis.extraction.question import NetworkQuestion, language_question
 from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import Alphabet
+from nerode.languages import OUTSIDE, UNASKED, Alphabet, LanguageQuestion, Moore, MooreQuestion
 from nerode.languages.operations import distinguishing_word
+from nerode.records import Reading
 
 AB = Alphabet(("a", "b"))
 
 
 def machine_of(name: str, kind: str = "acceptance") -> Moore:
-    target = LanguageTarget(nr.language(name), kind)  # type: ignore[arg-type]
+    target = language_question(nr.language(name), kind).target  # type: ignore[arg-type]
     alphabet = nr.language(name).alphabet
     return Moore.explore(alphabet, target.initial(), target.advance, target.answer).minimise()
 
@@ -33,7 +26,7 @@ NAMES = st.sampled_from([f"tomita-{i}" for i in range(1, 8)])
 
 @given(NAMES, NAMES)
 def test_differences_are_those_of_the_automata(left: str, right: str) -> None:
-    found = find_difference(machine_of(left), LanguageTarget(nr.language(right), "acceptance"))
+    found = find_difference(machine_of(left), LanguageQuestion(nr.language(right), "end"))
     one, two = nr.language(left), nr.language(right)
     word = distinguishing_word(one.dfa(), two.dfa())
     if word is None:
@@ -49,7 +42,7 @@ def test_no_finite_machine_is_a_language_that_is_not_regular() -> None:
     two_deep = machine_of("dyck-1-2", "prediction")
     dyck = nr.language("dyck-1")
     assert two_deep.alphabet == dyck.alphabet
-    found = find_difference(two_deep, LanguageTarget(dyck, "prediction"))
+    found = find_difference(two_deep, LanguageQuestion(dyck))
     assert found is not None
     assert found.word == "(("
     assert (found.expected, found.got) == ("( )", ")")
@@ -62,8 +55,8 @@ def test_what_is_not_asked_is_not_compared() -> None:
         )
 
     for partial in (OUTSIDE, UNASKED):
-        assert find_difference(frame("7"), MooreTarget("partial", frame(partial))) is None
-    found = find_difference(frame("7"), MooreTarget("whole", frame("8")))
+        assert find_difference(frame("7"), MooreQuestion("partial", frame(partial))) is None
+    found = find_difference(frame("7"), MooreQuestion("whole", frame("8")))
     assert found is not None
     assert (found.word, found.expected, found.got) == ("b", "8", "7")
 
@@ -71,7 +64,7 @@ def test_what_is_not_asked_is_not_compared() -> None:
 def test_a_search_ends_with_the_budget() -> None:
     with pytest.raises(BudgetExceeded):
         find_difference(
-            machine_of("tomita-3"), LanguageTarget(nr.language("tomita-3"), "acceptance"), Budget(images=2)
+            machine_of("tomita-3"), LanguageQuestion(nr.language("tomita-3"), "end"), Budget(images=2)
         )
 
 
@@ -90,7 +83,7 @@ def test_theory_warns_of_what_an_architecture_cannot_hold() -> None:
 
 def test_classes_have_the_algebra_of_their_machine() -> None:
     three = Moore.explore(AB, 0, lambda q, letter: (q + letter) % 3, str)
-    question = class_question("count", three)
+    question = NetworkQuestion(target=MooreQuestion("count", three), reading=Reading.by_name(3))
     assert acceptor(three, "class").num_states == 3
     assert theory_of(three, question, ()).groups == ("Z3",)
     silent = Moore(alphabet=AB, transitions=np.zeros((1, 2), int), start=0, outputs=(UNASKED,))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, bits_text, question_of
+from nerode.analysis.extraction.question import question_of
 from nerode.core import InputError
+from nerode.languages import OUTSIDE, UNASKED
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 
@@ -37,12 +38,8 @@ def test_answers_are_the_targets_of_the_task(name: str) -> None:
         for letter, target, counts in zip(word, targets, mask, strict=True):
             configuration = question.target.advance(configuration, letter)
             answer = question.target.answer(configuration)
-            if question.kind == "prediction":
-                expected = bits_text(target.tolist(), question.alphabet)
-            elif question.kind == "acceptance":
-                expected = ("out", "in")[int(target)]
-            else:
-                expected = str(int(target))
+            bits = target.tolist() if task.targets_are_bits else question.reading.table[int(target)]
+            expected = question.target.text(tuple(bits))
             assert answer != OUTSIDE
             if counts:
                 assert answer == expected

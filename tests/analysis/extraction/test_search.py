@@ -20,11 +20,11 @@ from nerode.analysis.extraction.learning import (
     systematic_words,
     telling_words,
 )
-from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import LanguageTarget, language_question
+from nerode.analysis.extraction.question import language_question
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, UnknownName
+from nerode.languages import LanguageQuestion, Moore
 from nerode.models import build_model, model_config
 from nerode.models.network_module import load_model
 
@@ -86,7 +86,7 @@ def test_clusters_are_split_until_they_agree() -> None:
     )
     assert found.rounds > 1
     assert found.consistent
-    target = LanguageTarget(nr.language("tomita-3"), "prediction")
+    target = LanguageQuestion(nr.language("tomita-3"))
     alphabet = nr.language("tomita-3").alphabet
     assert (
         found.machine == Moore.explore(alphabet, target.initial(), target.advance, target.answer).minimise()
@@ -126,11 +126,11 @@ def test_a_transformer_is_asked_by_words() -> None:
         extract(subject, method="guess")  # type: ignore[arg-type]
 
 
-def test_classes_of_a_trained_network() -> None:
+def test_the_members_of_a_trained_network() -> None:
     found = extract(trained("parity", "lstm"), probe=HypothesisTest(words=60, longest=30))
-    assert found.kind == "class"
+    assert found.kind == "acceptance"
     assert found.equal
-    assert found.machine.outputs == ("0", "1")
+    assert found.machine.outputs == ("in", "out")
     assert found.theory is not None
     assert found.theory.groups == ("Z2",)
 

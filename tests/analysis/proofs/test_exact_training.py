@@ -15,7 +15,7 @@ from nerode.analysis.proofs.exact_training import (
     exact_config,
     train_exact,
 )
-from nerode.analysis.proofs.goals import ScoreReading, goal_of
+from nerode.analysis.proofs.goals import goal_of
 from nerode.core import Budget, InputError
 from nerode.models import LayerConfig, ModelConfig, build_model, find_member
 from nerode.models.exact_gates import SMALLEST_SCORE
@@ -172,11 +172,11 @@ def test_parity_is_learned_and_proved_and_a_replay_agrees():
     assert found.reason == ""
     certificate, runner = found.verdict.certificate, found.verdict.runner
     again = {"decode": runner.decode}
-    language = ScoreReading.of(task).language
-    assert recheck_module(found.model, language, certificate, **again) is None
+    question = task.question()
+    assert recheck_module(found.model, question, certificate, **again) is None
     with torch.no_grad():
         found.model.head.weight.mul_(-1)
-    assert recheck_module(found.model, language, certificate, **again).what.startswith(
+    assert recheck_module(found.model, question, certificate, **again).what.startswith(
         "the certificate is for"
     )
 

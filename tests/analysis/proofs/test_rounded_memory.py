@@ -6,12 +6,11 @@ import pytest
 import torch
 
 from nerode.analysis.proofs.exact_training import ExactModel, ExactTraining, exact_config, train_exact
-from nerode.analysis.proofs.goals import ScoreReading
 from nerode.analysis.proofs.memory_shedding import Shedding
 from nerode.core import Budget, InputError
 from nerode.models import RoundedMemory, build_model
 from nerode.proofs import VALID_PREFIXES
-from nerode.proofs.floats import certify_module, recheck_module
+from nerode.proofs.floats import certify_module, decoder, recheck_module
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 
@@ -92,15 +91,14 @@ def test_a_rounded_network_is_proved_and_a_planted_wrong_one_refused():
     assert found.verdict.length == "all"
     assert found.verdict.certificate is not None
     assert sum(found.looks[-1].live) < REMEMBERING
-    reading = ScoreReading.of(task)
-    again = {"decode": reading.decode, "budget": Budget(seconds=60)}
-    assert recheck_module(found.model, reading.language, found.verdict.certificate, **again) is None
+    again = {"decode": decoder(task.reading()), "budget": Budget(seconds=60)}
+    assert recheck_module(found.model, task.question(), found.verdict.certificate, **again) is None
     with torch.no_grad():
         found.model.layers[0].out_proj.weight.neg_()
-    failure = recheck_module(found.model, reading.language, found.verdict.certificate, **again)
+    failure = recheck_module(found.model, task.question(), found.verdict.certificate, **again)
     assert failure is not None
     assert failure.what.startswith("the certificate is for")
-    wrong = certify_module(found.model, reading.language, task=VALID_PREFIXES, **again)
+    wrong = certify_module(found.model, task.question(), task=VALID_PREFIXES, **again)
     assert wrong.length != "all"
     assert wrong.refutation is not None
 

@@ -3,12 +3,12 @@
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.moore import Moore
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import MooreTarget, NetworkQuestion
+from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.analysis.settle.failing_words import failing_searched_word, first_failure
 from nerode.core import Budget
-from nerode.languages import Alphabet
+from nerode.languages import Alphabet, Moore, MooreQuestion
+from nerode.records import Reading
 
 ALPHABET = Alphabet(("a", "b"))
 
@@ -43,7 +43,7 @@ class Alternating(nn.Module):
 def asked(limit):
     machine = Moore.explore(ALPHABET, 0, lambda state, letter: 0, lambda state: "0")
     question = NetworkQuestion(
-        kind="class", alphabet=ALPHABET, target=MooreTarget("nothing", machine), empty="0"
+        target=MooreQuestion("nothing", machine, ("0", "1")), reading=Reading.by_name(2)
     )
     return Machine(Alternating(limit), question), question
 

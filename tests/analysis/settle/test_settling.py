@@ -11,7 +11,6 @@ import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import question_of
 from nerode.analysis.proofs.exact_training import ExactTraining, exact_config
-from nerode.analysis.proofs.goals import ScoreReading
 from nerode.analysis.settle import (
     SettleSettings,
     confirmed_settlement,
@@ -28,8 +27,8 @@ from nerode.core import Budget, InputError
 from nerode.languages import resolve_language
 from nerode.models import build_model
 from nerode.models.lower.assembly import network_to_architecture
-from nerode.proofs import VALID_PREFIXES, certificate_to_json, write_folder
-from nerode.proofs.floats import certify_module
+from nerode.proofs import certificate_to_json, write_folder
+from nerode.proofs.floats import certify_module, decode, decoder
 from nerode.records import SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, TaskConfig, read_settlement
 from nerode.tasks import build_task
 from nerode.training import make_specs, run_all
@@ -151,11 +150,11 @@ def test_weights_that_are_no_numbers_are_refused():
 
 
 def test_tasks_with_classes_are_read_as_answers():
-    reading = ScoreReading.of(build_task(TaskConfig(name="parity")))
-    odd, even = reading.decode(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))[:, -1].tolist()
-    language = reading.language
-    assert (odd, even) == (language.accepts("1"), language.accepts("11"))
-    assert reading.task != VALID_PREFIXES
+    task = build_task(TaskConfig(name="parity"))
+    bits, readable = decode(task.reading(), torch.tensor([[0.0, 1.0], [1.0, 0.0], [torch.nan, 0.0]]))
+    language = task.question().language
+    assert bits[:2, -1].tolist() == [language.accepts("1"), language.accepts("11")]
+    assert readable.tolist() == [True, True, False]
 
 
 def trained_run(root, steps=5):
@@ -175,12 +174,10 @@ def test_a_settlement_that_says_more_than_its_proof_is_refused(tmp_path):
     folder = trained_run(tmp_path)
     found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
     subject = load_subject(folder)
-    reading = ScoreReading.of(subject.task)
     verdict = certify_module(
         subject.model,
-        reading.language,
-        task=reading.task,
-        decode=reading.decode,
+        subject.task.question(),
+        decode=decoder(subject.task.reading()),
         budget=Budget(elements=2_000),
     )
     assert verdict.certificate is not None

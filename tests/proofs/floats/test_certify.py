@@ -214,7 +214,7 @@ def test_another_dtype_than_that_of_the_module_is_refused():
 
 
 def test_scores_of_another_width_are_refused():
-    with pytest.raises(InputError, match="3 letters"):
+    with pytest.raises(InputError, match="4 truth values"):
         certify_module(Register(), LANGUAGE, decode=lambda scores: scores > 0.5)
 
 
@@ -252,9 +252,9 @@ def test_a_word_that_no_valid_prefix_begins_with_refutes_nothing_where_time_is_s
     assert (verdict.task, verdict.length, verdict.refutation) == (VALID_PREFIXES, "all", None)
     explore = certify.explore
 
-    def hurried(*arguments, task, budget, **others):
-        budget = Budget(elements=1).start() if task == VALID_PREFIXES else budget
-        return explore(*arguments, task=task, budget=budget, **others)
+    def hurried(runner, question, *, budget, **others):
+        budget = Budget(elements=1).start() if question.task == VALID_PREFIXES else budget
+        return explore(runner, question, budget=budget, **others)
 
     monkeypatch.setattr(certify, "explore", hurried)
     assert certify_module(module, language, empty=empty).refutation is None

@@ -8,9 +8,9 @@ import torch
 
 from nerode.core import Budget, InputError
 from nerode.kernel import PREDICT, RECOGNISE, VALID_PREFIXES
-from nerode.languages import Legal, resolve_language
+from nerode.languages import LanguageQuestion, Legal, legal_bits, resolve_language
 from nerode.proofs.floats.closure import explore
-from nerode.proofs.floats.runner import Configurations, as_answers, make_runner, to_rows
+from nerode.proofs.floats.runner import QuestionTable, make_runner, to_rows
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import DyckCounter, Fading, Growing, Register, SignOfZero, TanhRegister
 
@@ -32,7 +32,7 @@ def brute_force(module, language, length):
             for letter in word:
                 answers, state = runner.step(np.array([letter]), state)
                 configuration = language.advance(configuration, letter)
-            expected = as_answers([language.legal(configuration)], len(language.alphabet))
+            expected = np.array([legal_bits(language.legal(configuration), len(language.alphabet))])
             if answers is not None and wrong is None and (answers != expected).any():
                 wrong = word
             found.add((to_rows(state, 1).tobytes(), configuration))
@@ -109,11 +109,26 @@ def test_a_state_that_grows_is_refused():
         run(Growing())
 
 
-def test_a_nan_ends_the_search():
+def test_a_score_that_is_no_number_is_no_answer():
     module = Register()
     with torch.no_grad():
         module.writes[0] = float("nan")
     found = run(module)
+    assert (found.refutation.word, found.refutation.got) == (("l",), ("no answer",))
+
+
+def test_a_nan_in_the_state_ends_the_search():
+    class Beside(Register):
+        """A register with a number beside it that nothing reads, and that is lost at once."""
+
+        def initial_state(self, batch):
+            return {**super().initial_state(batch), "beside": torch.zeros(batch, 1)}
+
+        def step(self, x, state):
+            scores, after = super().step(x, {k: v for k, v in state.items() if k != "beside"})
+            return scores, {**after, "beside": torch.full((len(x), 1), torch.nan)}
+
+    found = run(Beside())
     assert found.length == 0
     assert found.reason == "after l the state of the module holds a NaN"
 
@@ -148,12 +163,12 @@ def test_a_counter_fails_where_its_floats_run_out():
 
 def test_configurations_are_numbered_as_they_are_met():
     language = resolve_language("dyck-1")
-    known = Configurations(language)
+    known = QuestionTable(LanguageQuestion(language))
     numbers = np.zeros(1, dtype=np.int64)
     for depth in range(1, 40):
         numbers = known.advance(numbers, np.zeros(1, dtype=np.int64))
         assert numbers.tolist() == [depth]
-        assert known.answers(numbers).tolist() == [[True, True, False]]
+        assert known.expected(numbers).tolist() == [[True, True, False]]
     assert known.after(39, 1) == 38
     assert len(known) == 40
 

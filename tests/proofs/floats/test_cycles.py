@@ -24,7 +24,7 @@ def settle_letters(module, *, before=()):
         _, start = runner.step(np.array([letter]), start)
     return {
         symbol: find_cycle(lambda state, a=letter: runner.step(np.array([a]), state)[1], start)
-        for letter, symbol in enumerate(runner.alphabet)
+        for letter, symbol in enumerate(LANGUAGE.alphabet)
     }
 
 

@@ -209,7 +209,8 @@ def test_a_number_that_has_overflowed_does_not_disturb_the_prediction(hold):
     assert (beside.predicted, beside.repetitions) == (alone.predicted, alone.repetitions)
 
 
-def test_a_register_that_has_overflowed_is_still_high():
+def test_a_register_that_has_overflowed_gives_no_answer():
+    """1.5 to the power of 28 is above the largest number of float16; infinity is not read as high."""
     found = measure(Register(hold=1.5, dtype=torch.float16))
-    assert (found.predicted, found.repetitions) == (None, None)
-    assert found.tested > 1_000
+    assert found.repetitions == 28
+    assert found.error.got == ("no answer",)

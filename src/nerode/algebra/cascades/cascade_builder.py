@@ -7,7 +7,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from nerode.algebra.cascades.chains import Choice, Component, ContextNode, LetterContext, Reading, StageBlock
+from nerode.algebra.cascades.chains import (
+    Choice,
+    Component,
+    ContextNode,
+    ImageChoice,
+    LetterContext,
+    StageBlock,
+)
 from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import Cascade, Level
 
@@ -254,7 +261,7 @@ class ChainWriter:
 
 
 def _decide(
-    place: tuple[int, int], choice: Choice | Reading, result: Callable[[Any], Decision | None]
+    place: tuple[int, int], choice: Choice | ImageChoice, result: Callable[[Any], Decision | None]
 ) -> Decision | None:
     """Returns the decision by the label of a component at a place; what cannot occur is left out.
 

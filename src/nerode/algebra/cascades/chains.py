@@ -82,7 +82,7 @@ class Choice:
 
 
 @dataclass(kw_only=True)
-class Reading:
+class ImageChoice:
     """As `Choice`, for the image that decoding has reached."""
 
     component: int | None
@@ -101,7 +101,7 @@ class ChainStage:
 
     components: list[Component]
     moves: dict[ContextNode, Choice]
-    readings: dict[int, Reading]
+    readings: dict[int, ImageChoice]
 
 
 @dataclass(kw_only=True)
@@ -349,17 +349,17 @@ class _ChainBuilder:
         gone = self.skeleton.after[letter][before] == NOWHERE
         return ContextNode(node.leader, LEFT if gone else LetterContext(letter, before, after))
 
-    def _reading(self, image: int, components: list[Component], owner: dict[int, int]) -> Reading:
+    def _reading(self, image: int, components: list[Component], owner: dict[int, int]) -> ImageChoice:
         number = self.skeleton.class_of[image]
         c = owner.get(number)
         if c is None:
-            return Reading(component=None, following=[image])
+            return ImageChoice(component=None, following=[image])
         component = components[c]
         following = [
             self._tile(component, image, label) if (number, label) in component.tile else None
             for label in range(component.num_labels)
         ]
-        return Reading(component=c, following=following)
+        return ImageChoice(component=c, following=following)
 
 
 def _section_component(sections: Sequence[Section]) -> Component:

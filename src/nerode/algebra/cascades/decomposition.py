@@ -22,8 +22,8 @@ from nerode.algebra.cascades.chains import (
     Choice,
     Component,
     ContextNode,
+    ImageChoice,
     LetterContext,
-    Reading,
     StageBlock,
     build_chain,
 )
@@ -280,7 +280,7 @@ def add_flag(blocks: list[StageBlock], begins: bool) -> None:
     stage = ChainStage(
         components=[flag],
         moves={node: Choice(component=None, following=[node]) for node in nodes},
-        readings={image: Reading(component=None, following=[image]) for image in images},
+        readings={image: ImageChoice(component=None, following=[image]) for image in images},
     )
     blocks.append(StageBlock(leaders=contexts, stages=[stage]))
 

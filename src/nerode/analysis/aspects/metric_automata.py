@@ -27,10 +27,11 @@ import torch
 
 from nerode.analysis.aspects.forgetting import forgetting
 from nerode.analysis.extraction.oracle import Floats, Machine, States
-from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, question_of
+from nerode.analysis.extraction.question import question_of
 from nerode.analysis.probes import LONGEST
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
+from nerode.languages import NOTHING, OUTSIDE, UNASKED
 from nerode.records import BitCollapse, LetterRates, LoopCollapse, MetricAutomaton
 from nerode.tasks import FlipFlop
 

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.analysis.extraction.learning import HypothesisTest, find_failures
-from nerode.analysis.extraction.moore import ExtractedMachine, Moore
-from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
+from nerode.analysis.extraction.oracle import ExtractedMachine, Floats, Machine, States, joined
 from nerode.core import Budget, InputError, started
-from nerode.languages import Word
+from nerode.languages import Moore, Word
 
 _FIRST_ROUNDS = 4
 """Rounds in which an automaton may be large."""

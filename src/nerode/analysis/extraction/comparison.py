@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nerode.algebra import Profile, profile
-from nerode.analysis.extraction.moore import Moore
-from nerode.analysis.extraction.question import OUTSIDE, UNASKED, Kind, NetworkQuestion, Target, is_member
+from nerode.analysis.extraction.question import Kind, NetworkQuestion, is_member
 from nerode.core import Budget, InputError, started
-from nerode.languages import Dfa, RegularLanguage, minimise
+from nerode.languages import OUTSIDE, UNASKED, Dfa, Moore, Question, RegularLanguage, minimise
 from nerode.verdict import Sense, Status, VerdictTask, collect_facts, find_architecture, verdict_for
 
 
@@ -30,7 +29,7 @@ class AutomatonDifference:
 
 
 def find_difference(
-    machine: Moore, target: Target, budget: Budget | None = None
+    machine: Moore, target: Question, budget: Budget | None = None
 ) -> AutomatonDifference | None:
     """Returns the shortest word on which a machine differs from a target, the first in alphabet order.
 

@@ -18,19 +18,11 @@ from nerode.analysis.extraction.comparison import (
     theory_of,
 )
 from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
-from nerode.analysis.extraction.moore import ExtractedMachine, Moore
-from nerode.analysis.extraction.oracle import Machine, Queries, States, joined
-from nerode.analysis.extraction.question import (
-    NOTHING,
-    Kind,
-    NetworkQuestion,
-    language_question,
-    legal_text,
-    question_of,
-)
+from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries, States, joined
+from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
-from nerode.languages import Dfa, Language, title_of
+from nerode.languages import NOTHING, Dfa, Language, Moore, legal_text, title_of
 from nerode.models import LayerConfig, Model, find_member
 from nerode.network import Interpreter, Network
 from nerode.records import REFUTED

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nerode.analysis.extraction.moore import ExtractedMachine, Moore
-from nerode.analysis.extraction.oracle import Floats, Machine, States, joined
+from nerode.analysis.extraction.oracle import ExtractedMachine, Floats, Machine, States, joined
 from nerode.core import Budget, InputError, load_extra, started
-from nerode.languages import Word
+from nerode.languages import Moore, Word
 
 _MOST_STATES = 64
 """States up to which all are reached, left by all short words, and told apart."""

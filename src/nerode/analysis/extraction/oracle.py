@@ -11,9 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.extraction.question import NOTHING, OUTSIDE, UNASKED, NetworkQuestion, check_scores
+from nerode.analysis.extraction.question import NetworkQuestion, check_scores
 from nerode.core import InputError
-from nerode.languages import Word
+from nerode.languages import NOTHING, OUTSIDE, UNASKED, Moore, Word
 from nerode.models import Model, State, is_stateful
 from nerode.models.network_module import CompiledModel
 
@@ -33,6 +33,23 @@ class Queries:
     words: int = 0
     letters: int = 0
     states: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedMachine:
+    """An automaton that was made from a network.
+
+    Attributes:
+        machine: the automaton, minimal.
+        consistent: whether the last test found no difference; otherwise rounds, sizes or the budget ended.
+        states: states of the network that were looked at and kept; 0 if only words were asked.
+        rounds: hypotheses that were tested; 0 if all states of the network were listed.
+    """
+
+    machine: Moore
+    consistent: bool
+    states: int = 0
+    rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

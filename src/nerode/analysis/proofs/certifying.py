@@ -20,7 +20,7 @@ from torch import nn
 from nerode.analysis.proofs.certificate_training import CertificateTraining, train_certificate
 from nerode.analysis.proofs.exact_training import ExactTraining
 from nerode.analysis.proofs.fine_tuning import FineTuning, accuracy, fine_tune
-from nerode.analysis.proofs.goals import Goal, goal_of
+from nerode.analysis.proofs.goals import Goal, goal_of, require_distinct
 from nerode.analysis.proofs.trained_network import (
     is_carried,
     is_finite,
@@ -323,7 +323,11 @@ def prove_boxes(
         letters: how many last letters a box may know.
         least: the noise that has to be allowed.
         seconds: for the search, and again for the kernel.
+
+    Raises:
+        InputError: if boxes would not tell two classes apart.
     """
+    require_distinct(goal)
     network = trained_network(model, goal, weights=weights)
     found = certify_state_boxes(
         network, goal.language, task=goal.task, letters=letters, least=least, budget=Budget(seconds=seconds)

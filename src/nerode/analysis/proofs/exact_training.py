@@ -23,9 +23,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
+from nerode.analysis.proofs.goals import Goal, goal_of
 from nerode.analysis.proofs.memory_shedding import Shedding
 from nerode.core import Budget, InputError, plural, stream
+from nerode.languages import LanguageQuestion, Question
 from nerode.models import (
     ExactGates,
     LayerBlock,
@@ -40,8 +41,7 @@ from nerode.models import (
     find_member,
     fixed_bits,
 )
-from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES
-from nerode.proofs.floats import FloatVerdict, certify_module
+from nerode.proofs.floats import FloatVerdict, certify_module, decoder
 from nerode.tasks import Prediction, Task
 
 Words = npt.NDArray[np.int64]
@@ -287,7 +287,7 @@ class _Training:
     ) -> None:
         self.config, self.seed, self.settings, self.given = config, seed, settings, given
         self.goal = goal_of(task)
-        self.reading = ScoreReading.of(task)
+        self.question, self.reading = task.question(), task.reading()
         kinds = [layer.resolve()[0] for layer in config.layers]
         self.forms = [kind.three_valued if settings.three else kind.exact_gates for kind in kinds]
         if settings.rounded:
@@ -448,14 +448,13 @@ class _Training:
             begun = self._cpu()
             verdict = certify_module(
                 plain,
-                self.reading.language,
-                task=self.reading.task or (PREDICT if everything else VALID_PREFIXES),
-                decode=self.reading.decode,
+                self._asked(everything=everything),
+                decode=decoder(self.reading),
                 budget=Budget(elements=settings.states, seconds=settings.cpu_seconds),
             )
             letters = () if verdict.refutation is None else verdict.refutation.word
             if letters:
-                food.append(self.goal.language.alphabet.encode(letters))
+                food.append(self.question.alphabet.encode(letters))
             live = tuple(int(gates.live.sum()) for gates in exact.gates)
             if letters and self.shedding is not None and before is not None:
                 self.shedding.restore(before)
@@ -520,11 +519,19 @@ class _Training:
 
     def _right(self, scores: Tensor, states: Words) -> npt.NDArray[np.bool_]:
         """Which positions of words are answered correctly, whose states of the automaton are known."""
-        answers, wanted = self.reading.decode(scores.detach()).numpy(), self.goal.bits[states]
-        if self.goal.task == RECOGNISE:
-            answers, wanted = answers[..., -1:], wanted[..., -1:]
-        right: npt.NDArray[np.bool_] = (answers == wanted).all(-1)
+        right: npt.NDArray[np.bool_]
+        if self.goal.classes is None:
+            right = ((scores.detach() > 0).numpy() == self.goal.bits[states]).all(-1)
+        else:
+            right = scores.detach().argmax(-1).numpy() == self.goal.classes[states]
+        right &= scores.isfinite().all(-1).numpy()
         return right
+
+    def _asked(self, *, everything: bool) -> Question:
+        """The question that a proof answers: of a language that is predicted, all words or valid ones."""
+        if isinstance(self.question, LanguageQuestion) and self.question.weaker() is not None:
+            return LanguageQuestion(self.question.language, "next", "all" if everything else "valid")
+        return self.question
 
     def _cpu(self) -> float:
         return time.process_time() - self.begun

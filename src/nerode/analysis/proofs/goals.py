@@ -1,4 +1,4 @@
-"""The goal of a proof about a trained network: the language, and the meaning of its outputs.
+"""The goal of training for a proof: the language, its automaton, and the meaning of a network's outputs.
 
     language-prediction    outputs are bits: the symbols that may follow, and the end       predict
     language-recognition   two classes, the second for words of the language                recognise
@@ -15,15 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from nerode.core import InputError
 from nerode.languages import Dfa, Language, Legal
 from nerode.languages.bestiary import find_language
 from nerode.languages.groups import finite_monoid
-from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES
-from nerode.tasks import DfaStates, DfaStatesSettings, Parity, Prediction, Recognition, StateTracking, Task
+from nerode.proofs import PREDICT, RECOGNISE
+from nerode.tasks import DfaStates, Parity, Prediction, Recognition, StateTracking, Task
 
 MOST_STATES = 200
 """States of an automaton for which boxes are trained."""
@@ -71,53 +69,26 @@ class Goal:
         return found
 
     @property
+    def merges_classes(self) -> bool:
+        """Whether two classes have one answer about the language."""
+        return self.answers is not None and len(set(self.answers)) < len(self.answers)
+
+    @property
     def dead(self) -> npt.NDArray[np.bool_]:
         """The states that no word of the language passes."""
         return np.logical_not(self.bits.any(axis=1))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoreReading:
-    """The way to read the scores of a trained network as answers about a language.
+def require_distinct(goal: Goal) -> None:
+    """Raises InputError if two classes have one answer about the language.
 
-    Attributes:
-        language: what it should do.
-        task: of the claim; None for all words if that holds, and else for the valid prefixes.
-        table: for each class its answer as bits; None if the scores are bits themselves.
+    A proof about the language would not see that a network mixes them up.
     """
-
-    language: Language
-    task: str | None
-    table: Tensor | None
-
-    @classmethod
-    def of(cls, task: Task) -> ScoreReading:
-        """Returns how a network that was trained on a task is read.
-
-        Raises:
-            InputError: if the task is not about a language at every position.
-        """
-        if isinstance(task, Prediction):
-            return cls(language=task.language, task=None, table=None)
-        goal = goal_of(task)
-        assert goal.answers is not None
-        rows = [
-            [letter in answer.symbols for letter in range(len(goal.language.alphabet))] + [answer.end]
-            for answer in goal.answers
-        ]
-        valid = isinstance(task, DfaStates) and isinstance(task.settings, DfaStatesSettings)
-        only_valid = valid and task.settings.words != "any"  # type: ignore[attr-defined]
-        return cls(
-            language=goal.language,
-            task=VALID_PREFIXES if only_valid else goal.task,
-            table=torch.tensor(rows),
+    if goal.merges_classes:
+        raise InputError(
+            f"several classes of {goal.language.name} have the same answer about the language, so that boxes "
+            "would not tell them apart; classes are proved by listing float states"
         )
-
-    def decode(self, scores: Tensor) -> Tensor:
-        """Returns which letters may follow, and last whether the word may end."""
-        if self.table is None:
-            return scores > 0
-        return self.table[scores.argmax(-1)]
 
 
 def goal_of(task: Task) -> Goal:

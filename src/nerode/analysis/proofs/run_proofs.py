@@ -27,7 +27,7 @@ from typing import Any
 
 from nerode.analysis.proofs.certifying import Attempt, CertifySettings, Stage, prove_model
 from nerode.analysis.proofs.exact_training import EXACT_WIDTH, ExactProof, exact_config, train_exact
-from nerode.analysis.proofs.goals import Goal, ScoreReading, goal_of
+from nerode.analysis.proofs.goals import Goal, goal_of, require_distinct
 from nerode.analysis.proofs.trained_network import carried_claim, is_carried, trained_network
 from nerode.analysis.subject import load_subject
 from nerode.core import (
@@ -58,7 +58,7 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import recheck_module
+from nerode.proofs.floats import decoder, recheck_module
 from nerode.records import TaskConfig, read_run
 from nerode.tasks import build_task
 
@@ -136,7 +136,7 @@ def certify_run(folder: Path, *, settings: CertifySettings | None = None) -> Att
     forms = [layer.resolve()[0].exact_gates for layer in model.config.layers]
     cell = len(forms) == 1 and forms[0] is not None and forms[0].bare
     attempt = None
-    if cell or not all(forms):
+    if (cell or not all(forms)) and not (cell and goal_of(subject.task).merges_classes):
         proof = prove_model(model, subject.task, seed=seed, settings=settings, weights=weights)
         attempt = proof.attempt
         if proof.certificate is not None and proof.network is not None:
@@ -208,10 +208,10 @@ def replay_certified(folder: Path, *, budget: Budget | None = None) -> CheckResu
     path = target / FLOAT_CERTIFICATE
     found = read_json(path, max_bytes=1 << 26, hint="`nerode train --certify` writes it")
     certificate = certificate_from_json(found)
-    reading = ScoreReading.of(build_task(read_run(folder).spec.task))
+    task = build_task(read_run(folder).spec.task)
     module = read_model(target / MODEL).eval()
     failure_found = recheck_module(
-        module, reading.language, certificate, decode=reading.decode, budget=budget
+        module, task.question(), certificate, decode=decoder(task.reading()), budget=budget
     )
     claims = certificate.claims if failure_found is None else ()
     return CheckResult(ok=failure_found is None, claims=claims, failure=failure_found)
@@ -254,6 +254,7 @@ def check_proof(place: Path, *, budget: Budget | None = None) -> CheckedProof:
         model = subject.zoo_model
         assert subject.task is not None
         goal = goal_of(subject.task)
+        require_distinct(goal)
     except InputError as error:
         return _refused(f"it cannot be compared with the run in {run.name}: {error}")
     stored = read_network(place)

@@ -18,18 +18,10 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Floats, Machine
-from nerode.analysis.extraction.question import (
-    IN,
-    NOTHING,
-    OUT,
-    OUTSIDE,
-    UNASKED,
-    NetworkQuestion,
-    finite_target,
-)
+from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
-from nerode.languages import END, Word
-from nerode.proofs.floats import to_rows
+from nerode.languages import NOTHING, OUTSIDE, UNASKED, Word
+from nerode.proofs.floats import QuestionTable, decode, to_rows
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
 
@@ -368,24 +360,40 @@ class _PlaceTable:
     Attributes:
         moves: the place after each letter.
         open: the letters after which something is still asked.
-        answers: the text that is expected at each place.
+        expected: the correct answer at each place.
+        asked: which truth values count there.
+        classes: the class that is expected, -1 where none is asked for; None if scores are no classes.
     """
 
     moves: npt.NDArray[np.int64]
     open: npt.NDArray[np.bool_]
-    answers: tuple[str, ...]
+    expected: npt.NDArray[np.bool_]
+    asked: npt.NDArray[np.bool_]
+    classes: npt.NDArray[np.int64] | None
 
     @classmethod
     def of(cls, question: NetworkQuestion) -> _PlaceTable | None:
         """Returns the tables; None if there are too many places or a word can come to an end."""
-        machine = finite_target(question, most=_MOST_PLACES)
-        if machine is None:
-            return None
-        inside = np.array([answer not in (OUTSIDE, NOTHING) for answer in machine.outputs])
-        free = inside[machine.transitions]
+        known, letters = QuestionTable(question.target), range(len(question.alphabet))
+        moves: list[list[int]] = []
+        while len(moves) < len(known):
+            moves.append([known.after(len(moves), letter) for letter in letters])
+            if len(known) > _MOST_PLACES:
+                return None
+        places = [known[number] for number in range(len(known))]
+        inside = np.array([question.target.answer(place) not in (OUTSIDE, NOTHING) for place in places])
+        free = inside[np.array(moves)]
         if not free[inside].any(axis=1).all():
             return None
-        return cls(moves=machine.transitions.astype(np.int64), open=free, answers=machine.outputs)
+        numbers = np.arange(len(known))
+        classes = [question.class_of(place) for place in places] if question.reading.table else None
+        return cls(
+            moves=np.array(moves, dtype=np.int64),
+            open=free,
+            expected=known.expected(numbers),
+            asked=known.asked(numbers),
+            classes=None if classes is None else np.array(classes),
+        )
 
     def words(
         self, length: int, count: int, rng: np.random.Generator
@@ -410,11 +418,9 @@ class _PlaceTable:
         self, question: NetworkQuestion, scores: torch.Tensor, places: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Returns where the first mistake of each word is, if it makes one."""
-        if question.kind == "prediction":
-            missed = ((scores > 0).numpy() != self._bits(question)[places]).any(-1)
-        else:
-            wanted = self._classes()[places]
-            missed = (wanted >= 0) & (scores.argmax(-1).numpy() != wanted)
+        bits, readable = decode(question.reading, scores)
+        differs = (bits.numpy() != self.expected[places]) | ~readable.numpy()[..., None]
+        missed = (differs & self.asked[places]).any(-1)
         found: npt.NDArray[np.bool_] = np.zeros(missed.shape, dtype=np.bool_)
         rows = np.flatnonzero(missed.any(axis=1))
         found[rows, missed[rows].argmax(axis=1)] = True
@@ -425,24 +431,17 @@ class _PlaceTable:
     ) -> Floats:
         """Returns how far each score of each row is from a wrong answer; none is below 0 where none is."""
         given = scores.numpy().astype(np.float64)
-        if question.kind == "prediction":
-            return np.where(self._bits(question)[places], given, -given)
-        wanted = self._classes()[places]
+        if self.classes is None:
+            return np.where(self.expected[places], given, -given)
+        wanted = self.classes[places]
+        if question.reading.kind == "above":
+            signed = np.where(wanted[:, None] == 1, given, -given)
+            return np.where(wanted[:, None] < 0, np.inf, signed)
         rows = np.arange(len(places))
         compared = np.where(wanted < 0, given.argmax(axis=1), wanted)
         found: Floats = given[rows, compared][:, None] - given
         found[rows, compared] = np.inf
         return found
-
-    def _bits(self, question: NetworkQuestion) -> npt.NDArray[np.bool_]:
-        """At each place, which letters may follow and whether the word may end."""
-        names = (*question.alphabet.symbols, END)
-        return np.array([[name in a.split(" ") for name in names] for a in self.answers])
-
-    def _classes(self) -> npt.NDArray[np.int64]:
-        """The class that is expected at each place, -1 where none is asked for."""
-        classes = {IN: 1, OUT: 0, UNASKED: -1, OUTSIDE: -1}
-        return np.array([classes[a] if a in classes else int(a) for a in self.answers])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from nerode.analysis.extraction.oracle import Machine
+from nerode.analysis.extraction.question import letter_network, question_of
 from nerode.analysis.proofs.exact_training import ExactProof, ExactTraining, train_exact
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.proofs.run_proofs import check_proof
 from nerode.analysis.settle.failing_words import WrongAnswer, first_failure
-from nerode.analysis.settle.framed import asked_network, closing_of
 from nerode.analysis.settle.settling import (
     BOXES,
     CLOSURE,
@@ -57,7 +57,7 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import recheck_module, replay_fading
+from nerode.proofs.floats import decoder, recheck_module, replay_fading
 from nerode.records import RESULT, SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, Settlement, read_settlement
 from nerode.tasks import Prediction, Task
 
@@ -229,7 +229,7 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
         InputError: if its task asks nothing about single words, or the word has another letter.
     """
     assert subject.task is not None
-    network, question = asked_network(subject.model, subject.task)
+    network, question = letter_network(subject.model, subject.task), question_of(subject.task)
     word = question.alphabet.encode(known.word or ())
     found = first_failure(Machine(network, question), question, word)
     return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
@@ -266,7 +266,6 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
         return _as_stated(known, checked.result)
     subject = load_subject(folder, trust_code=trust_code)
     assert subject.task is not None
-    closing = closing_of(subject.model, subject.task)
     path = target / SETTLED_CERTIFICATE
     certificate = certificate_from_json(
         read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
@@ -274,13 +273,13 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
     if known.method == FADING:
         if not isinstance(subject.task, Prediction):
             return _refused("the proof is about scores above 0, which this task does not have")
-        failure = replay_fading(subject.zoo_model, closing.language, certificate, budget=budget)
+        failure = replay_fading(subject.zoo_model, subject.task.language, certificate, budget=budget)
     else:
         failure = recheck_module(
-            closing.module,  # type: ignore[arg-type]
-            closing.language,
+            letter_network(subject.model, subject.task),  # type: ignore[arg-type]
+            subject.task.question(),
             certificate,
-            decode=closing.decode,
+            decode=decoder(subject.task.reading()),
             budget=budget,
         )
     if failure is not None:

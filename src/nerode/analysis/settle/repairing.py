@@ -27,11 +27,11 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine, States, joined
-from nerode.analysis.extraction.question import IN, NOTHING, OUTSIDE, UNASKED, NetworkQuestion, question_of
+from nerode.analysis.extraction.question import NetworkQuestion, question_of
 from nerode.analysis.settle.settling import settle
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream, to_mapping
-from nerode.languages import END, Word
+from nerode.languages import END, NOTHING, OUTSIDE, UNASKED, Word
 from nerode.records import OptimiserSpec, Settlement
 from nerode.tasks import Batch, Task
 from nerode.training import make_optimiser, run
@@ -431,10 +431,8 @@ def batch_of(question: NetworkQuestion, words: Sequence[Word], *, bits: bool) ->
             asked.append(answer not in (OUTSIDE, UNASKED, NOTHING))
             if bits:
                 row.append([name in answer.split(" ") for name in names])
-            elif question.kind == "acceptance":
-                row.append(int(answer == IN))
             else:
-                row.append(int(answer) if asked[-1] else 0)
+                row.append(question.class_of(place) if asked[-1] else 0)
         targets.append(row)
         mask.append(asked)
     return Batch(inputs=torch.tensor(words), targets=torch.tensor(targets), mask=torch.tensor(mask))

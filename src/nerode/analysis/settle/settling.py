@@ -20,9 +20,9 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion
+from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.proofs.certifying import prove_boxes
-from nerode.analysis.proofs.goals import goal_of
+from nerode.analysis.proofs.goals import goal_of, require_distinct
 from nerode.analysis.proofs.trained_network import carried_claim, require_plain
 from nerode.analysis.settle.failing_words import (
     STEPPED,
@@ -35,7 +35,6 @@ from nerode.analysis.settle.failing_words import (
     first_failure,
     shorten,
 )
-from nerode.analysis.settle.framed import asked_network, closing_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, plural, started, stream
 from nerode.languages import Word
@@ -50,8 +49,8 @@ from nerode.models import (
     is_stateful,
 )
 from nerode.network import Network
-from nerode.proofs import PREDICT, RECOGNISE, VALID_PREFIXES, Certificate, Claim, Refutation
-from nerode.proofs.floats import FloatVerdict, certify_fading, certify_module
+from nerode.proofs import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Refutation
+from nerode.proofs.floats import FloatVerdict, certify_fading, certify_module, decoder
 from nerode.records import Settlement
 from nerode.tasks import Prediction, Task
 
@@ -59,6 +58,7 @@ WORDS = {
     PREDICT: "all words over the alphabet",
     RECOGNISE: "all words over the alphabet, membership only",
     VALID_PREFIXES: "all prefixes of words of the language",
+    TRACK: "all words that the task asks about",
 }
 """The words that a task of a proof is about."""
 
@@ -130,14 +130,13 @@ def search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool =
     Raises:
         InputError: if the task or the model has no such search.
     """
-    closing = closing_of(model, task)
+    question = task.question()
     if obstacle := _obstacle(model):
         raise InputError(obstacle)
     return certify_module(
-        closing.module,  # type: ignore[arg-type]  # every module with `step` will do
-        closing.language,
-        task=closing.task or (VALID_PREFIXES if valid else None),
-        decode=closing.decode,
+        letter_network(model, task),  # type: ignore[arg-type]  # every module with `step` will do
+        (question.weaker() or question) if valid else question,
+        decode=decoder(task.reading()),
         partial=False,
         budget=budget,
     )
@@ -195,8 +194,8 @@ class _Settling:
         self.reasons: list[str] = []
         self.verdict: FloatVerdict | None = None
         try:
-            network, self.question = asked_network(subject.model, task)
-            self.machine = Machine(network, self.question)
+            self.question = question_of(task)
+            self.machine = Machine(letter_network(subject.model, task), self.question)
         except InputError as no_question:
             self.reasons.append(str(no_question))
 
@@ -307,7 +306,9 @@ class _Settling:
         try:
             goal = goal_of(self.task)
             require_plain(model)
-        except InputError:
+            require_distinct(goal)
+        except InputError as no_boxes:
+            self.reasons.append(str(no_boxes))
             return None
         # A network that predicts has seen valid prefixes only, and may say anything after others.
         tasks = (goal.task, VALID_PREFIXES) if isinstance(self.task, Prediction) else (goal.task,)

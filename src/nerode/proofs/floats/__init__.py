@@ -16,17 +16,22 @@ from nerode.proofs.floats.real_models import (
     write_real_model,
 )
 from nerode.proofs.floats.recheck import NOT_EMPTY, recheck as recheck_module
-from nerode.proofs.floats.runner import to_rows
+from nerode.proofs.floats.runner import QuestionTable, to_rows
+from nerode.proofs.reading import SignalModule, decode, decoder
 
 __all__ = [
     "NOT_EMPTY",
     "Examination",
     "FloatVerdict",
     "ModelReader",
+    "QuestionTable",
     "RealModel",
+    "SignalModule",
     "certify_counts",
     "certify_fading",
     "certify_module",
+    "decode",
+    "decoder",
     "decoder_length",
     "examine",
     "find_cycle",

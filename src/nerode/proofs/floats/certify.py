@@ -14,19 +14,18 @@ import numpy as np
 import torch
 
 from nerode.core import Budget, BudgetExceeded, UnknownName, started
-from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES, Certificate, Failure, Refutation, language_claim
-from nerode.languages import Language, Legal, language_hash
+from nerode.kernel import DTYPES, Certificate, Failure, Refutation, language_claim
+from nerode.languages import Language, Legal, Question, asked_of
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
-from nerode.proofs.answers import agrees
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
 from nerode.proofs.floats.recheck import METHOD, limits, recheck
 from nerode.proofs.floats.runner import (
     Decode,
+    QuestionTable,
     Runner,
     StepModule,
-    as_legal,
     from_rows,
     layout_of,
     make_runner,
@@ -55,7 +54,7 @@ class FloatVerdict:
 
     Attributes:
         runner: the module and how it is read.
-        task: the task that the rest is about.
+        question: what the rest is about.
         certificate: the proof for all lengths, or up to some length; None if not even for length 1.
         refutation: the shortest word on which the module is wrong.
         reason: why there is no proof for all lengths, if no word refutes it.
@@ -63,11 +62,16 @@ class FloatVerdict:
     """
 
     runner: Runner
-    task: str
+    question: Question
     certificate: Certificate | None
     refutation: Refutation | None
     reason: str
     states: int
+
+    @property
+    def task(self) -> str:
+        """The kernel's name for what is claimed."""
+        return self.question.task
 
     @property
     def length(self) -> int | str:
@@ -81,7 +85,7 @@ class FloatVerdict:
 
 def certify_module(
     module: StepModule,
-    language: Language,
+    asked: Language | Question,
     *,
     dtype: str | None = None,
     task: str | None = None,
@@ -95,10 +99,11 @@ def certify_module(
     """Returns what can be shown about a module by looking at all its float states.
 
     Args:
-        module: reads letters of the language by number.
-        language: what it should do.
+        module: reads letters by number.
+        asked: the question, or a language that is asked about by a task.
         dtype: the format that the module must have; None takes the one that it has.
-        task: PREDICT, VALID_PREFIXES or RECOGNISE; None for the first two, the stronger one if it holds.
+        task: of the claim that is looked for; None for the question as it is, and for a language the
+            strongest: all words, or else the valid prefixes.
         decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
         empty: what the module says about the empty prefix; None if it was not made from a network and says
             nothing there.
@@ -111,30 +116,32 @@ def certify_module(
         InputError: if the module has another dtype, or a state that grows with the word.
     """
     budget = started(budget)
-    runner = make_runner(module, language, dtype=dtype, decode=decode, empty=empty)
+    question = asked_of(asked, task)
+    runner = make_runner(module, question, dtype=dtype, decode=decode, empty=empty)
     # Batches of one size round alike, which is all that a search needs; single words are looked at last.
     batch = LARGE_BATCH if _batch_matters(runner) else None
-    if alone or (batch is not None and _is_chain(language)):
+    if alone or (batch is not None and _is_chain(question)):
         batch = 1
     found: Exploration | None = None
-    for wanted in [PREDICT, VALID_PREFIXES] if task is None else [task]:
-        share = SEARCH_SHARE if wanted in (task, VALID_PREFIXES) else FIRST_SHARE
-        tried = explore(runner, language, task=wanted, batch=batch, budget=_share(budget, share))
-        if found is None or _reach(tried) > _reach(found) or not _refutes_valid(language, found):
+    wanted: Question | None = question
+    while wanted is not None and (found is None or found.length != "all"):
+        weaker = wanted.weaker()
+        share = SEARCH_SHARE if weaker is None else FIRST_SHARE
+        tried = explore(runner, wanted, batch=batch, budget=_share(budget, share))
+        if found is None or _reach(tried) > _reach(found) or not _is_read(wanted, found.refutation):
             found = tried
-        if found.length == "all":
-            break
+        wanted = weaker
     assert found is not None
-    if not partial and _refutes_alone(runner, language, found):
+    if not partial and _refutes_alone(runner, found):
         return FloatVerdict(
             runner=runner,
-            task=found.task,
+            question=found.question,
             certificate=None,
             refutation=found.refutation,
             reason=found.reason,
             states=len(found),
         )
-    return _confirm(runner, language, found, batch, network, budget)
+    return _confirm(runner, found, batch, network, budget)
 
 
 def certify_floats(
@@ -151,7 +158,6 @@ def certify_floats(
 
 def _confirm(
     runner: Runner,
-    language: Language,
     found: Exploration,
     batch: int | None,
     network: str | None,
@@ -161,22 +167,22 @@ def _confirm(
     certificate, problem = None, ""
     differs = batch == LARGE_BATCH
     sealed: Certificate | Failure | BudgetExceeded | None = None
-    if differs and not _refutes_alone(runner, language, found):
+    if differs and not _refutes_alone(runner, found):
         few = budget if found.length == "all" else replace(budget, elements=min(FEW, budget.elements))
-        found, sealed = _confirm_apart(runner, language, found, network, few)
+        found, sealed = _confirm_apart(runner, found, network, few)
     elif found.length not in (-1, 0):
         batches = [batch] if batch is not None else _batches(runner, found, budget)
-        sealed = _seal(runner, language, found, batches, network, budget)
+        sealed = _seal(runner, found, batches, network, budget)
         if isinstance(sealed, Failure) and batch != 1:
             refused = batches == [LARGE_BATCH]
-            found, sealed = _confirm_apart(runner, language, found, network, budget, refused=refused)
+            found, sealed = _confirm_apart(runner, found, network, budget, refused=refused)
     if isinstance(sealed, Certificate):
         certificate = sealed
     elif sealed is not None and found.refutation is None:
         problem = f"a proof was found, but not confirmed: {getattr(sealed, 'what', sealed)}"
     return FloatVerdict(
         runner=runner,
-        task=found.task,
+        question=found.question,
         certificate=certificate,
         refutation=found.refutation,
         reason=problem or found.reason,
@@ -184,22 +190,22 @@ def _confirm(
     )
 
 
-def _refutes_alone(runner: Runner, language: Language, found: Exploration) -> bool:
+def _refutes_alone(runner: Runner, found: Exploration) -> bool:
     """Whether a word that refutes a module in batches does so when it is read alone."""
     if found.refutation is None:
         return False
-    word = language.alphabet.encode(found.refutation.word)
+    word = found.question.alphabet.encode(found.refutation.word)
     if not word:
         return True
-    state = runner.start()
+    known, state, number = QuestionTable(found.question), runner.start(), 0
     for letter in word:
         answers, state = runner.step(np.array([letter]), state)
-    return not agrees(found.task, language.legal_along(word)[-1], as_legal(answers[0]))
+        number = known.after(number, letter)
+    return bool(known.are_wrong(np.array([number]), answers)[0])
 
 
 def _confirm_apart(
     runner: Runner,
-    language: Language,
     found: Exploration,
     network: str | None,
     budget: Budget,
@@ -211,21 +217,20 @@ def _confirm_apart(
     Single words are slow; batches alone are proved only if they close and single words do not in the time,
     and not if their replay has been refused.
     """
-    alone = explore(runner, language, task=found.task, batch=1, budget=_share(budget))
+    alone = explore(runner, found.question, batch=1, budget=_share(budget))
     if alone.length == "all" or alone.refutation is not None:
         refused = True
     if not refused and _reach(found) > _reach(alone):
-        together = _seal(runner, language, found, [LARGE_BATCH], network, budget)
+        together = _seal(runner, found, [LARGE_BATCH], network, budget)
         if isinstance(together, Certificate):
             return found, together
     if alone.length in (-1, 0):
         return alone, Failure(what=alone.reason or "the first letter refutes it")
-    return alone, _seal(runner, language, alone, [1], network, budget)
+    return alone, _seal(runner, alone, [1], network, budget)
 
 
 def _seal(
     runner: Runner,
-    language: Language,
     found: Exploration,
     batches: list[int],
     network: str | None,
@@ -234,19 +239,19 @@ def _seal(
     """The certificate if its replay succeeds; otherwise what went wrong."""
     sha = fingerprint(runner.module)
     claim = language_claim(
-        task=found.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.length
+        task=found.question.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.length
     )
     claim = replace(claim, covers=claim.covers + limits(batches, covers_empty=runner.empty is not None))
     certificate = Certificate(
         network=network or sha,
-        language=language_hash(language, budget),
+        language=found.question.hash,
         claims=(claim,),
         evidence={METHOD: _evidence(runner, found, batches, sha)},
     )
     try:
         failure = recheck(
             runner.module,
-            language,
+            found.question,
             certificate,
             decode=runner.decode,
             empty=runner.empty,
@@ -255,21 +260,21 @@ def _seal(
         )
     except BudgetExceeded as stop:
         if len(batches) > 1:
-            return _seal(runner, language, found, [LARGE_BATCH], network, budget)
+            return _seal(runner, found, [LARGE_BATCH], network, budget)
         if found.length == "all":
             return stop
         # A shorter length has fewer states to replay.
         few = replace(_share(budget), elements=len(found.states) // 4)
-        shorter = explore(runner, language, task=found.task, batch=batches[0], budget=few)
+        shorter = explore(runner, found.question, batch=batches[0], budget=few)
         if shorter.refutation is not None or len(shorter.states) >= len(found.states):
             return stop
-        return _seal(runner, language, shorter, batches, network, budget)
+        return _seal(runner, shorter, batches, network, budget)
     return failure or certificate
 
 
 def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) -> dict[str, Json]:
     return {
-        "task": found.task,
+        "task": found.question.task,
         "dtype": runner.dtype,
         "length": found.length,
         "empty": runner.empty is not None,
@@ -293,17 +298,21 @@ def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
     return [1, BATCH] if one * int((found.moves >= 0).sum()) < budget.left() / 4 else [LARGE_BATCH]
 
 
-def _is_chain(language: Language) -> bool:
-    """Whether at most one letter may follow each prefix of a word: there is nothing to batch."""
-    if not language.regular or (language.num_states() or 0) > FEW:
-        return False
-    dfa = language.dfa()
-    return bool((dfa.live[dfa.transitions].sum(axis=1) <= 1)[dfa.live].all())
+def _is_chain(question: Question) -> bool:
+    """Whether at most one letter is read after each prefix: there is nothing to batch."""
+    narrow = question.weaker() or question
+    known, order = QuestionTable(narrow), [0]
+    for number in order:
+        letters = np.flatnonzero(known.letters(np.array([number]))[0]).tolist()
+        if len(letters) > 1 or len(known) > FEW:
+            return False
+        order += [after for letter in letters if (after := known.after(number, letter)) == len(order)]
+    return True
 
 
 def _batch_matters(runner: Runner) -> bool:
     """Whether a batch rounds differently from a single word already at the first letter."""
-    for letter in range(len(runner.alphabet)):
+    for letter in range(runner.letters):
         alone = runner.step(np.array([letter]), runner.start())[1]
         start = from_rows(np.repeat(to_rows(runner.start(), 1), BATCH, axis=0), layout_of(alone))
         together = runner.step(np.full(BATCH, letter, dtype=np.int64), start)[1]
@@ -312,15 +321,17 @@ def _batch_matters(runner: Runner) -> bool:
     return False
 
 
-def _refutes_valid(language: Language, found: Exploration) -> bool:
-    """Whether the word that refutes a module, if there is one, is a prefix of a word of the language.
+def _is_read(question: Question, refutation: Refutation | None) -> bool:
+    """Whether a question reads the word that refutes a module, if there is one.
 
     A module that is wrong after other words only is not refuted where valid prefixes are what counts.
     """
-    if found.refutation is None:
-        return True
-    word = language.alphabet.encode(found.refutation.word)
-    return all(a in legal.symbols for a, legal in zip(word, language.legal_along(word), strict=False))
+    at = question.initial()
+    for letter in () if refutation is None else question.alphabet.encode(refutation.word):
+        if letter not in question.letters(at):
+            return False
+        at = question.advance(at, letter)
+    return True
 
 
 def _reach(found: Exploration) -> float:

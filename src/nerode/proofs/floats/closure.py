@@ -1,7 +1,7 @@
-"""All float states that words lead a module to, jointly with the language, breadth first and bit for bit.
+"""All float states that words lead a module to, jointly with a question, breadth first and bit for bit.
 
 A module's step is a function on finitely many bit patterns. If the joint states (bits, configuration of the
-language) that words reach are all found, and the answer is correct at each, then the module is correct at
+question) that words reach are all found, and the answer is correct at each, then the module is correct at
 every length, whatever its roundings do. If the search has to stop, it is correct at least up to the last
 length whose words have all been read. `find_cycle` follows a single input that is repeated.
 """
@@ -14,20 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import VALID_PREFIXES, Refutation
-from nerode.languages import Language, Word
-from nerode.proofs.answers import refutation
+from nerode.kernel import Refutation
+from nerode.languages import Language, Question, Word, asked_of, legal_bits
 from nerode.proofs.floats.runner import (
     Answers,
-    Configurations,
     Layout,
     Numbers,
+    QuestionTable,
     Rows,
     Runner,
     State,
-    are_wrong,
-    as_answers,
-    as_legal,
     from_rows,
     layout_of,
     nan_rows,
@@ -52,7 +48,7 @@ class Exploration:
     """Result of a search; joint states are numbered in the order of their shortest words.
 
     Attributes:
-        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        question: what was asked.
         layout: the tensors of a state.
         states: the bits of the module's state, by number.
         moves: for each number the numbers after each letter; -1 for a letter that is not read, and everywhere
@@ -63,7 +59,7 @@ class Exploration:
         reason: why the search stopped; empty if the states are closed or a word refutes.
     """
 
-    task: str
+    question: Question
     layout: Layout
     states: Rows
     moves: Numbers
@@ -77,47 +73,45 @@ class Exploration:
 
 def explore(
     runner: Runner,
-    language: Language,
+    asked: Language | Question,
     *,
-    task: str,
+    task: str | None = None,
     batch: int | None = None,
     budget: Budget | None = None,
 ) -> Exploration:
-    """Returns the joint states of a module and a language, as far as the budget allows.
+    """Returns the joint states of a module and a question, as far as the budget allows.
 
     Args:
         runner: the module.
-        language: what it should do.
-        task: PREDICT or RECOGNISE for all words, VALID_PREFIXES for prefixes of words of the language.
+        asked: the question, or a language that is asked about by a task.
+        task: of the claim that is looked for; None for the question as it is.
         batch: how many states are stepped at once, None to choose; a batch is filled up to this size.
         budget: limits the joint states (`elements`) and the time.
 
     Raises:
         InputError: if the state grows with the word.
     """
-    return _Search(runner, language, task, batch, started(budget)).run()
+    return _Search(runner, asked_of(asked, task), batch, started(budget)).run()
 
 
 class _Search:
     def __init__(
         self,
         runner: Runner,
-        language: Language,
-        task: str,
+        question: Question,
         batch: int | None,
         budget: Budget,
     ) -> None:
         self.runner = runner
-        self.language = language
-        self.task = task
+        self.question = question
         self.batch = batch
         self.budget = budget
-        self.letters = len(language.alphabet)
+        self.letters = len(question.alphabet)
         start = runner.start()
         self.layout = layout_of(start)
         first = to_rows(start, 1)
         self.most = max(1, min(budget.elements, MOST_STATES, MOST_BYTES // max(1, first.shape[1])))
-        self.known = Configurations(language)
+        self.known = QuestionTable(question)
         self.count = 1
         self.rows = np.repeat(first, _ROOM, axis=0)
         self.configurations = np.zeros(_ROOM, dtype=np.int64)
@@ -130,10 +124,9 @@ class _Search:
     def run(self) -> Exploration:
         """Searches level by level."""
         if self.runner.empty is not None:
-            expected = self.known.answers(np.array([0]))[0]
-            got = as_answers([self.runner.empty], self.letters)[0]
-            if are_wrong(self.task, expected, got):
-                self.refutation = self._refute((), expected, got)
+            got = np.array(legal_bits(self.runner.empty, self.letters), dtype=np.int8)
+            if self.known.are_wrong(np.array([0]), got[None, :])[0]:
+                self.refutation = self.known.refutation((), 0, got)
         length, first, last = 0, 0, 1
         while first < last and self.refutation is None:
             if last - first == 1 and self.batch == 1:
@@ -159,7 +152,7 @@ class _Search:
         while len(letters) == 1 and self.count < self.most and self.budget.left():
             got, state = self.runner.step(letters, state)
             target = self.known.advance(self.configurations[node : node + 1], letters)
-            if are_wrong(self.task, self.known.answers(target)[0], got[0]) or nan_rows(state, 1)[0]:
+            if self.known.are_wrong(target, got)[0] or nan_rows(state, 1)[0]:
                 break
             row = to_rows(state, 1)
             (key,) = _keys(row, target)
@@ -190,11 +183,7 @@ class _Search:
 
     def _pairs(self, first: int, last: int) -> tuple[Numbers, Numbers]:
         """The states of a level with the letters that are read in them."""
-        configurations = self.configurations[first:last]
-        read = np.ones((last - first, self.letters), dtype=np.bool_)
-        if self.task == VALID_PREFIXES:
-            read = self.known.answers(configurations)[:, :-1]
-        nodes, letters = np.nonzero(read)
+        nodes, letters = np.nonzero(self.known.letters(self.configurations[first:last]))
         return nodes + first, letters.astype(np.int64)
 
     def _step(self, nodes: Numbers, letters: Numbers, batch: int) -> bool:
@@ -206,8 +195,8 @@ class _Search:
             )
         rows, nans = to_rows(after, batch)[: len(nodes)], nan_rows(after, batch)
         targets = self.known.advance(self.configurations[nodes], letters)
-        expected, got = self.known.answers(targets), answers[: len(nodes)]
-        bad = np.flatnonzero(are_wrong(self.task, expected, got) | nans[: len(nodes)])
+        got = answers[: len(nodes)]
+        bad = np.flatnonzero(self.known.are_wrong(targets, got) | nans[: len(nodes)])
         fine = int(bad[0]) if len(bad) else len(nodes)
         number, count = self.number, self.count
         found = [number.setdefault(key, len(number)) for key in _keys(rows[:fine], targets[:fine])]
@@ -223,7 +212,8 @@ class _Search:
         self.parents[count : len(number)] = np.stack([nodes[new], letters[new]], axis=1)
         self.count = len(number)
         if fine < len(nodes):
-            self._stop((*self._word(int(nodes[fine])), int(letters[fine])), expected[fine], got[fine])
+            word = (*self._word(int(nodes[fine])), int(letters[fine]))
+            self._stop(word, int(targets[fine]), got[fine])
         return fine == len(nodes)
 
     def _make_room(self, states: int) -> None:
@@ -234,12 +224,12 @@ class _Search:
                 fill = -1 if name == "moves" else 0
                 setattr(self, name, np.concatenate([table, np.full_like(table, fill)]))
 
-    def _stop(self, word: Word, expected: Answers, got: Answers) -> None:
+    def _stop(self, word: Word, number: int, got: Answers) -> None:
         """Notes why a word ends the search: a wrong answer, or a state that is no number."""
-        if are_wrong(self.task, expected, got):
-            self.refutation = self._refute(word, expected, got)
+        if self.known.are_wrong(np.array([number]), got[None, :])[0]:
+            self.refutation = self.known.refutation(word, number, got)
             return
-        self.reason = f"after {self.language.alphabet.decode(word)} the state of the module holds a NaN"
+        self.reason = f"after {self.question.alphabet.decode(word)} the state of the module holds a NaN"
 
     def _run(self, nodes: Numbers, letters: Numbers, batch: int) -> tuple[Answers, State]:
         """One step of a full batch, the last pair repeated."""
@@ -254,15 +244,12 @@ class _Search:
             word.append(letter)
         return tuple(reversed(word))
 
-    def _refute(self, word: Word, expected: Answers, got: Answers) -> Refutation:
-        return refutation(self.language.alphabet, word, as_legal(expected), as_legal(got))
-
     def _result(self, states: int, *, expanded: int, length: int | str) -> Exploration:
         """The first states; only the expanded ones have moves."""
         moves = np.full((states, self.letters), -1, dtype=np.int64)
         moves[:expanded] = self.moves[:expanded]
         return Exploration(
-            task=self.task,
+            question=self.question,
             layout=self.layout,
             states=self.rows[:states].copy(),
             moves=moves,

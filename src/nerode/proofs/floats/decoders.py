@@ -14,7 +14,7 @@ import torch
 
 from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
-from nerode.languages import Language, language_hash
+from nerode.languages import Language, language_hash, legal_bits
 from nerode.models import Model, dtype_of, read_model, save_model
 from nerode.models.lower import network_to_decoder
 from nerode.network import Network, network_hash
@@ -22,7 +22,7 @@ from nerode.proofs.answers import refutation
 from nerode.proofs.floats.attention.checker import audit, check_decoder
 from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
-from nerode.proofs.floats.runner import as_answers, as_legal
+from nerode.proofs.floats.runner import as_legal
 from nerode.proofs.folder import MODEL_FOLDER
 
 Json = Any
@@ -128,7 +128,8 @@ def run_decoder(
     rng = np.random.default_rng(0)
     chosen = [_random_word(language, rng, length, stays=number % 2 == 0) for number in range(words)]
     letters = torch.tensor(chosen)
-    legal = [as_answers(language.legal_along(word)[1:], len(language.alphabet)) for word in chosen]
+    size = len(language.alphabet)
+    legal = [np.array([legal_bits(may, size) for may in language.legal_along(word)[1:]]) for word in chosen]
     expected = torch.from_numpy(np.stack(legal))
     state, stepped = model.initial_state(words), []
     for position in letters.unbind(1):

@@ -334,7 +334,7 @@ def compare_forward(
 def random_words(runner: Runner, *, words: int, length: int) -> Tensor:
     """Returns random words over the alphabet (words, length)."""
     rng = np.random.default_rng(0)
-    return torch.from_numpy(rng.integers(0, len(runner.alphabet), (words, length)))
+    return torch.from_numpy(rng.integers(0, runner.letters, (words, length)))
 
 
 def agreement_claim(*, dtype: str, task: str, words: int, length: int) -> Claim:

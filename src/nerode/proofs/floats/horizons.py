@@ -25,8 +25,8 @@ from torch import Tensor, nn
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import DTYPES, Refutation
-from nerode.languages import Alphabet, Language, Word
-from nerode.proofs.floats.runner import Configurations, Numbers, Runner, State, are_wrong, as_legal
+from nerode.languages import Alphabet, Language, Word, asked_of
+from nerode.proofs.floats.runner import Numbers, QuestionTable, Runner, State
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""
@@ -246,21 +246,16 @@ def read_word(
         budget: limits the time.
     """
     budget = started(budget)
-    known = Configurations(language)
+    known = QuestionTable(asked_of(language, task))
     number, at = 0, 0
     state = runner.start()
     for letters in word.chunks(n):
         budget.check_time(letters_read=at)
         numbers = known.along(number, letters.tolist())
         (got,), state = runner.run(letters[None, :], state, steps=steps)
-        expected = known.answers(numbers)
-        for i in np.flatnonzero(are_wrong(task, expected, got))[:1].tolist():
-            names = language.alphabet
-            return FirstError(
-                at=at + i + 1,
-                expected=tuple(as_legal(expected[i]).names(names)),
-                got=tuple(as_legal(got[i]).names(names)),
-            )
+        for i in np.flatnonzero(known.are_wrong(numbers, got))[:1].tolist():
+            wrong = known.refutation((), int(numbers[i]), got[i])
+            return FirstError(at=at + i + 1, expected=wrong.expected, got=wrong.got)
         number, at = int(numbers[-1]), at + len(letters)
     return None
 
@@ -387,8 +382,7 @@ class _Reader:
 
     def __init__(self, runner: Runner, language: Language, word: LoopWord, place: int, task: str) -> None:
         self.runner = runner
-        self.task = task
-        self.known = Configurations(language)
+        self.known = QuestionTable(asked_of(language, task))
         self.before = [letter for letters, _ in word.parts[:place] for letter in letters]
         self.loop = word.parts[place][0]
         rest = [letter for letters, _ in word.parts[place + 1 :] for letter in letters]
@@ -403,7 +397,7 @@ class _Reader:
         for letter in self.rest:
             number = self.known.after(number, letter)
             answers, state = self.runner.step(np.array([letter]), state)
-            if are_wrong(self.task, self.known.answers(np.array([number])), answers)[0]:
+            if self.known.are_wrong(np.array([number]), answers)[0]:
                 return True
         return False
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from nerode.core import InputError
-from nerode.kernel import LANGUAGE_TASKS
+from nerode.kernel import LANGUAGE_TASKS, TRACK
 
 Json = Any
 
@@ -30,7 +30,7 @@ class Listed:
     """The evidence, read and found well-formed.
 
     Attributes:
-        task: PREDICT, VALID_PREFIXES or RECOGNISE.
+        task: PREDICT, VALID_PREFIXES, RECOGNISE or TRACK.
         dtype: the float format of the weights.
         length: the length up to which words are read; None for all.
         covers_empty: whether the empty prefix is part of the claim.
@@ -59,7 +59,7 @@ def read_listing(evidence: Json, letters: int) -> Listed:
     length, moves = evidence["length"], evidence["moves"]
     if length != "all" and (type(length) is not int or length < 0):
         raise InputError(f"the evidence speaks of the length {str(length)[:40]!r}")
-    if evidence["task"] not in LANGUAGE_TASKS or type(evidence["empty"]) is not bool:
+    if evidence["task"] not in (*LANGUAGE_TASKS, TRACK) or type(evidence["empty"]) is not bool:
         raise InputError(f"the evidence speaks of the task {str(evidence['task'])[:40]!r}")
     if not isinstance(moves, list) or not moves:
         raise InputError("the evidence has no rows of moves")

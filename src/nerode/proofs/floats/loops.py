@@ -14,14 +14,13 @@ import numpy as np
 
 from nerode.core import Budget, BudgetExceeded, started
 from nerode.kernel import VALID_PREFIXES
-from nerode.languages import Language, Word
+from nerode.languages import Language, Word, asked_of
 from nerode.proofs.floats.horizons import CHUNK, Horizon, LoopWord, measure_horizon
 from nerode.proofs.floats.runner import (
-    Configurations,
     Numbers,
+    QuestionTable,
     Runner,
     State,
-    are_wrong,
     from_rows,
     layout_of,
     to_rows,
@@ -116,7 +115,7 @@ class _Sweep:
         self.longest = longest
         self.predict = predict
         self.budget = budget
-        self.known = Configurations(language)
+        self.known = QuestionTable(asked_of(language, task))
         self.letters = len(language.alphabet)
         self.loops = list(itertools.islice(self._find_loops(), MOST_LOOPS))
 
@@ -172,9 +171,7 @@ class _Sweep:
             )
 
     def _read(self, number: int) -> list[int]:
-        if self.task != VALID_PREFIXES:
-            return list(range(self.letters))
-        found: list[int] = np.flatnonzero(self.known.answers(np.array([number]))[0, :-1]).tolist()
+        found: list[int] = np.flatnonzero(self.known.letters(np.array([number]))[0]).tolist()
         return found
 
     def _start(self) -> tuple[State, Numbers]:
@@ -198,13 +195,13 @@ class _Sweep:
         """Reads the loops some times more; the loops that fail inside."""
         pairs = np.array([loop for _, loop in self.loops], dtype=np.int64)
         middle = self.known.advance(numbers, pairs[:, 0])
-        expected = np.stack([self.known.answers(middle), self.known.answers(numbers)], axis=1)
+        places = np.stack([middle, numbers], axis=1)
         while times > 0:
             budget.check_time()
             now = min(times, max(1, CHUNK // (2 * len(pairs))))
             got, state = self.runner.run(np.tile(pairs, now), state, steps=not self.runner.has_forward)
             got = got.reshape(len(pairs), now, 2, -1)
-            wrong = are_wrong(self.task, expected[:, None], got).any(axis=(1, 2))
+            wrong = self.known.are_wrong(places[:, None], got).any(axis=(1, 2))
             if wrong.any():
                 return state, [self._word(i) for i in np.flatnonzero(wrong).tolist()]
             times -= now
@@ -216,10 +213,8 @@ class _Sweep:
         for letter in range(self.letters):
             column = np.full(len(numbers), letter, dtype=np.int64)
             got, _ = self.runner.step(column, state)
-            expected = self.known.answers(self.known.advance(numbers, column))
-            wrong = are_wrong(self.task, expected, got)
-            if self.task == VALID_PREFIXES:
-                wrong &= self.known.answers(numbers)[:, letter]
+            wrong = self.known.are_wrong(self.known.advance(numbers, column), got)
+            wrong &= self.known.letters(numbers)[:, letter]
             failing += [self._word(i, (letter,)) for i in np.flatnonzero(wrong).tolist()]
         return failing
 

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import VALID_PREFIXES, Certificate
-from nerode.languages import CounterLanguage, Counters, Language, language_hash
+from nerode.languages import CounterLanguage, Counters, Language, asked_of, language_hash
 from nerode.models import Model
 from nerode.proofs.answers import letters_read
 from nerode.proofs.floats.certify import FloatVerdict
@@ -120,7 +120,7 @@ def certify_counts(
         reason = str(doubt)
     return FloatVerdict(
         runner=runner,
-        task=VALID_PREFIXES,
+        question=asked_of(language, VALID_PREFIXES),
         certificate=certificate,
         refutation=None,
         reason=reason,

@@ -34,7 +34,7 @@ from nerode.kernel import (
     Failure,
     Refutation,
 )
-from nerode.languages import Language, Legal
+from nerode.languages import Language, Legal, asked_of
 from nerode.models import (
     DecoderStream,
     LayerBlock,
@@ -52,7 +52,7 @@ from nerode.proofs.floats.decoders import certify_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.recheck import recheck
-from nerode.proofs.floats.runner import Configurations, above_half, as_legal, make_runner
+from nerode.proofs.floats.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.proofs.folder import MODEL_FOLDER, read_float_certificate, write_float_certificate
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
@@ -383,8 +383,8 @@ def _lawful_word(language: Language, length: int) -> list[int]:
 
 def _answers(language: Language, word: Sequence[int]) -> Tensor:
     """The letters that may follow each non-empty prefix, and last whether it may end."""
-    known = Configurations(language)
-    return torch.from_numpy(known.answers(known.along(0, word)))
+    known = QuestionTable(asked_of(language))
+    return torch.from_numpy(known.expected(known.along(0, word)))
 
 
 def write_real_model(folder: Path, found: RealModel) -> None:

@@ -2,8 +2,9 @@
 
 The evidence numbers the joint states and says where each letter leads. Nothing is searched here: every listed
 transition is computed by the module. The first that leads to a number gives the bits that it stands for; all
-others must come to the same bits, and the answer must be that of the language. What is listed is enough if it
-holds the start and is closed under the letters. Older evidence lists the bits, too; then all are compared.
+others must come to the same bits, and the answer must be that of the question. What is listed is enough if it
+holds the start and is closed under the letters. A score that is not a finite number is no answer. Older
+evidence lists the bits, too; then all are compared.
 
 The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
 beside the word; in larger ones it is taken for granted, and said in the claim, that a row depends neither on
@@ -17,7 +18,6 @@ than a contiguous one, so some runs with the module's own tensors are compared w
 
 from __future__ import annotations
 
-import functools
 import itertools
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -28,9 +28,8 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Budget, InputError, started
-from nerode.kernel import VALID_PREFIXES, Certificate, Claim, Failure, first_not_implied, language_claim
-from nerode.languages import Language, Legal, language_hash
-from nerode.proofs.answers import agrees, wrong_answer
+from nerode.kernel import Certificate, Claim, Failure, first_not_implied, language_claim
+from nerode.languages import Language, Legal, Question, asked_of, language_hash, legal_bits
 from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
@@ -68,7 +67,7 @@ class Stepping(Protocol):
 
 def recheck(
     module: Stepping,
-    language: Language,
+    asked: Language | Question,
     certificate: Certificate,
     *,
     decode: Callable[[Tensor], Tensor] | None = None,
@@ -80,7 +79,7 @@ def recheck(
 
     Args:
         module: the module, in the dtype of the certificate.
-        language: what it should do.
+        asked: the question, or a language that is asked about by the task of the evidence.
         certificate: claims with the evidence of this method only.
         decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
         empty: what the module says about the empty prefix, if the certificate covers it.
@@ -90,17 +89,19 @@ def recheck(
     Raises:
         BudgetExceeded: if the time is up before every transition has been replayed.
     """
-    if foreign := find_foreign(certificate, METHOD, language, network or fingerprint(module)):
+    sha = asked.hash if isinstance(asked, Question) else language_hash(asked)
+    if foreign := _foreign(certificate, METHOD, sha, network or fingerprint(module)):
         return foreign
     read = decode or getattr(module, "legal", None) or (lambda scores: scores > 0.5)
     try:
-        listed = read_listing(certificate.evidence[METHOD], len(language.alphabet))
-        failure = _fits(module, listed) or _check_empty(language, listed, empty)
+        listed = read_listing(certificate.evidence[METHOD], len(asked.alphabet))
+        question = asked_of(asked, listed.task)
+        failure = _fits(module, listed) or _check_empty(question, listed, empty)
         if failure is None:
             table = _StateTable(module, listed)
-            failure = _replay(module, language, listed, table, read, started(budget))
+            failure = _replay(module, question, listed, table, read, started(budget))
             if failure is None:
-                failure = _walk(module, language, listed, table)
+                failure = _walk(module, question, listed, table)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
     return failure or first_not_implied(certificate.claims, [_shown(listed)])
@@ -108,7 +109,11 @@ def recheck(
 
 def find_foreign(certificate: Certificate, method: str, language: Language, network: str) -> Failure | None:
     """Returns why a certificate is not about this language and network by this method, None if it is."""
-    if certificate.language != language_hash(language):
+    return _foreign(certificate, method, language_hash(language), network)
+
+
+def _foreign(certificate: Certificate, method: str, language: str, network: str) -> Failure | None:
+    if certificate.language != language:
         return Failure(what="the certificate is for another language", entry="language")
     if certificate.network != network:
         return Failure(what="the certificate is for another network", entry="network")
@@ -152,21 +157,22 @@ def _fits(module: Stepping, listed: Listed) -> Failure | None:
     return None
 
 
-def _check_empty(language: Language, listed: Listed, empty: Legal | None) -> Failure | None:
+def _check_empty(question: Question, listed: Listed, empty: Legal | None) -> Failure | None:
     if not listed.covers_empty:
         return None
-    expected = language.legal(language.initial())
     if empty is None:
         return Failure(
             what="the module says nothing about the empty prefix", entry=f"evidence.{METHOD}.empty"
         )
-    return (
-        None if agrees(listed.task, expected, empty) else wrong_answer(language.alphabet, (), expected, empty)
-    )
+    got, at = legal_bits(empty, len(question.alphabet)), question.initial()
+    differs = zip(question.expected(at), got, question.asked(at), strict=True)
+    if not any(counts and bit != wanted for wanted, bit, counts in differs):
+        return None
+    return _wrong_answer(question, (), at, got)
 
 
-Transition = tuple[int, int, int, tuple[bool, ...]]
-"""From a state, by a letter, to a state, and what may follow there: the letters, and last the end."""
+Transition = tuple[int, int, int, Hashable]
+"""From a state, by a letter, to a state, and the configuration of the question there."""
 
 
 class _StateTable:
@@ -202,65 +208,62 @@ class _StateTable:
 
 def _replay(
     module: Stepping,
-    language: Language,
+    question: Question,
     listed: Listed,
     table: _StateTable,
     read: Callable[[Tensor], Tensor],
     budget: Budget,
 ) -> Failure | None:
     """Computes every listed transition, in batches of every listed size."""
-    transitions = list(_transitions(language, listed))
+    transitions = list(_transitions(question, listed))
     for batch in listed.batches:
         first = 0
         while first < len(transitions):
             budget.check_time(transitions_replayed=first, transitions=len(transitions), batch=batch)
             some = table.with_known_sources(transitions[first : first + batch])
-            failure = _replay_some(module, language, listed, table, read, some, batch)
+            failure = _replay_some(module, question, listed, table, read, some, batch)
             if failure is not None:
                 return failure
             first += len(some)
     return None
 
 
-def _transitions(language: Language, listed: Listed) -> Iterator[Transition]:
-    """Walks over the listed moves in order, and over the language with them.
+def _transitions(question: Question, listed: Listed) -> Iterator[Transition]:
+    """Walks over the listed moves in order, and over the question with them.
 
-    Every state must have been reached by an earlier one, so that the language's configuration there is
+    Every state must have been reached by an earlier one, so that the question's configuration there is
     known; all ways to it must agree about that. Depths never decrease along the list, so that the first
     way to a state is a shortest one.
 
     Raises:
         InputError: if the list is not closed under the letters, or its order is another.
     """
-    legal = functools.cache(language.legal)
-    letters = range(len(language.alphabet))
-    flags = functools.cache(lambda c: (*(a in legal(c).symbols for a in letters), legal(c).end))
     configurations: list[Hashable] = [None] * len(listed.moves)
     depths = [-1] * len(listed.moves)
-    configurations[0], depths[0] = language.initial(), 0
+    configurations[0], depths[0] = question.initial(), 0
     for i, row in enumerate(listed.moves):
         if depths[i] < 0 or (i and depths[i] < depths[i - 1]):
             raise InputError(f"the state {i} is not listed in the order of its shortest words")
         inside = listed.length is None or depths[i] < listed.length
-        symbols = legal(configurations[i]).symbols
+        letters = question.letters(configurations[i])
         for letter, target in enumerate(row):
-            if not inside or (listed.task == VALID_PREFIXES and letter not in symbols):
+            if not inside or letter not in letters:
                 if target != -1:
                     raise InputError(f"the state {i} has a move where no letter is read")
                 continue
             if target == -1:
-                raise InputError(f"the state {i} lacks the move of {language.alphabet.symbols[letter]!r}")
-            reached = language.advance(configurations[i], letter)
+                raise InputError(f"the state {i} lacks the move of {question.alphabet.symbols[letter]!r}")
+            reached = question.advance(configurations[i], letter)
             if depths[target] < 0:
                 configurations[target], depths[target] = reached, depths[i] + 1
             elif configurations[target] != reached:
-                raise InputError(f"the state {target} stands for two configurations of the language")
-            yield i, letter, target, flags(reached)
+                raise InputError(f"the state {target} stands for two configurations of the question")
+            yield i, letter, target, reached
 
 
 def _replay_some(
     module: Stepping,
-    language: Language,
+    question: Question,
     listed: Listed,
     table: _StateTable,
     read: Callable[[Tensor], Tensor],
@@ -268,10 +271,12 @@ def _replay_some(
     batch: int,
 ) -> Failure | None:
     filled = list(itertools.islice(itertools.cycle(transitions), batch))
-    sources, letters, targets, answers = zip(*filled, strict=True)
+    sources, letters, targets, reached = zip(*filled, strict=True)
     with torch.no_grad():
         scores, after = module.step(torch.tensor(letters), _state(listed, table.rows[list(sources)]))
-        got, expected = read(scores), torch.tensor(answers)
+        got, expected = read(scores), torch.tensor([question.expected(at) for at in reached])
+        asked = torch.tensor([question.asked(at) for at in reached])
+        readable = scores.isfinite().all(-1)
     if got.shape != expected.shape or got.dtype != torch.bool:
         what = f"the scores decode to {got.dtype} of shape {tuple(got.shape)}"
         return Failure(what=what, entry=f"evidence.{METHOD}.module")
@@ -279,13 +284,14 @@ def _replay_some(
         what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
         return Failure(what=what, entry=f"evidence.{METHOD}.states")
     differs = table.compare(torch.tensor(targets), _bits(after, batch))
-    for row in ((got != expected).any(1) | differs).nonzero().flatten().tolist():
-        i, letter, target, flags = filled[row]
-        wanted, given = _legal(flags), _legal(tuple(got[row].tolist()))
-        if not agrees(listed.task, wanted, given):
-            return wrong_answer(language.alphabet, (*_word(listed, i), letter), wanted, given)
+    wrong = (((got != expected) | ~readable[:, None]) & asked).any(1)
+    for row in (wrong | differs).nonzero().flatten().tolist():
+        i, letter, target, at = filled[row]
+        if wrong[row]:
+            given = got[row].tolist() if readable[row] else None
+            return _wrong_answer(question, (*_word(listed, i), letter), at, given)
         if differs[row]:
-            name = language.alphabet.symbols[letter]
+            name = question.alphabet.symbols[letter]
             what = (
                 f"{name!r} leads the module from the state {i} to other bits than those of the state {target}"
             )
@@ -293,7 +299,7 @@ def _replay_some(
     return None
 
 
-def _walk(module: Stepping, language: Language, listed: Listed, table: _StateTable) -> Failure | None:
+def _walk(module: Stepping, question: Question, listed: Listed, table: _StateTable) -> Failure | None:
     """Runs the module on random letters, handing on its own tensors, and follows the list beside it.
 
     There is a run in batches of each size that the evidence names; each row of a batch goes its own way.
@@ -313,15 +319,23 @@ def _walk(module: Stepping, language: Language, listed: Listed, table: _StateTab
                 differs = (_bits(state, batch) != table.rows[numbers]).any(1)
                 if differs.any():
                     row = int(differs.nonzero()[0])
-                    name, source = language.alphabet.symbols[letters[row]], before[row]
+                    name, source = question.alphabet.symbols[letters[row]], before[row]
                     what = f"a run comes by {name!r} from the state {source} to other bits than a replay"
                     return Failure(what=what, entry=f"evidence.{METHOD}.moves[{source}]")
     return None
 
 
-@functools.lru_cache(maxsize=4096)
-def _legal(flags: tuple[bool, ...]) -> Legal:
-    return Legal(frozenset(a for a, legal in enumerate(flags[:-1]) if legal), flags[-1])
+def _wrong_answer(
+    question: Question, word: Sequence[int], at: Hashable, got: Sequence[bool] | None
+) -> Failure:
+    found = question.refutation(word, at, got)
+    return Failure(
+        what=(
+            f"after {question.alphabet.decode(word)} the module says {{{', '.join(found.got)}}}, expected is "
+            f"{{{', '.join(found.expected)}}}"
+        ),
+        refutation=found,
+    )
 
 
 def _state(listed: Listed, rows: Tensor) -> dict[str, Tensor]:

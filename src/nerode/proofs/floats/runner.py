@@ -1,4 +1,4 @@
-"""A module with its scores decoded, its states as rows of bytes, and the language's configurations by number.
+"""A module with its scores decoded, its states as rows of bytes, and a question's configurations by number.
 
 States are compared by their bits, so 0.0 and -0.0 are two states: a module may tell them apart (by a
 quotient, `copysign` or `atan2`), and taking them for one would prove too much. A NaN is refused wherever it
@@ -8,7 +8,7 @@ occurs; infinities are numbers like others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,12 +18,16 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError
-from nerode.kernel import DTYPES, RECOGNISE
-from nerode.languages import Alphabet, Language, Legal
+from nerode.kernel import DTYPES, Refutation
+from nerode.languages import Language, Legal, Question, asked_of
 
 State = dict[str, Tensor]
-Answers = npt.NDArray[np.bool_]
-"""For each word: which letters may follow, in the order of the alphabet, and last whether it may end."""
+Answers = npt.NDArray[np.int8]
+"""For each word the truth values of its answer, in the order of the question's names: 0 or 1, and 2 in all
+places if a score is not a finite number, which is the value of no correct answer.
+"""
+
+UNREADABLE = 2
 
 Decode = Callable[[Tensor], Tensor]
 
@@ -48,14 +52,16 @@ class Runner:
 
     Attributes:
         module: the module.
-        alphabet: the letters that it reads, by number.
+        letters: how many letters it reads, by number.
+        names: how many truth values an answer has.
         dtype: the float format of its parameters.
-        decode: from scores (…, scores) to truth values (…, letters + 1).
+        decode: from scores (…, scores) to truth values (…, names).
         empty: what it says about the empty prefix; None if it says nothing there.
     """
 
     module: StepModule
-    alphabet: Alphabet
+    letters: int
+    names: int
     dtype: str
     decode: Decode
     empty: Legal | None
@@ -100,26 +106,21 @@ class Runner:
         return np.stack(rows, axis=1), state
 
     def read(self, scores: Tensor) -> Answers:
-        """Returns the answers that scores stand for, for each letter and last for the end."""
+        """Returns the answers that scores stand for."""
         answers = self.decode(scores)
-        if answers.dtype != torch.bool or answers.shape[-1] != len(self.alphabet) + 1:
+        if answers.dtype != torch.bool or answers.shape[-1] != self.names:
             raise InputError(
-                f"the scores decode to {answers.dtype} of shape {tuple(answers.shape)}; wanted are truth "
-                f"values for {len(self.alphabet)} letters and the end"
+                f"the scores decode to {answers.dtype} of shape {tuple(answers.shape)}; wanted are "
+                f"{self.names} truth values, one for each name of an answer"
             )
-        return np.asarray(answers.cpu().numpy(), dtype=np.bool_)
-
-
-def are_wrong(task: str, expected: Answers, got: Answers) -> Answers:
-    """Returns which answers (…, letters + 1) are wrong for a task: RECOGNISE looks at the end alone."""
-    first = -1 if task == RECOGNISE else 0
-    wrong: Answers = (expected[..., first:] != got[..., first:]).any(axis=-1)
-    return wrong
+        found = answers.to(torch.int8)
+        found[~scores.isfinite().all(-1)] = UNREADABLE
+        return np.asarray(found.cpu().numpy(), dtype=np.int8)
 
 
 def make_runner(
     module: StepModule,
-    language: Language,
+    asked: Language | Question,
     *,
     dtype: str | None = None,
     decode: Decode | None = None,
@@ -128,8 +129,8 @@ def make_runner(
     """Returns a runner for a module; the module is put into evaluation mode.
 
     Args:
-        module: reads letters of the language by number.
-        language: what it should do.
+        module: reads letters by number.
+        asked: the question, or a language whose next symbols or members are asked for.
         dtype: the format that it must have; None takes the one that it has.
         decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
         empty: what the module says about the empty prefix; None takes the decoder of the network that it was
@@ -147,9 +148,11 @@ def make_runner(
     if empty is None and network is not None:
         empty = network.decoder.empty
     own: Decode | None = getattr(module, "legal", None)
+    question = asked_of(asked)
     return Runner(
         module=module,
-        alphabet=language.alphabet,
+        letters=len(question.alphabet),
+        names=len(question.answers),
         dtype=found,
         decode=decode or own or above_half,
         empty=empty,
@@ -161,13 +164,7 @@ def above_half(scores: Tensor) -> Tensor:
     return scores > 0.5
 
 
-def as_answers(legal: Iterable[Legal], letters: int) -> Answers:
-    """Returns sets of legal symbols as rows of truth values."""
-    rows = [[a in found.symbols for a in range(letters)] + [found.end] for found in legal]
-    return np.array(rows, dtype=np.bool_).reshape(len(rows), letters + 1)
-
-
-def as_legal(answers: Answers) -> Legal:
+def as_legal(answers: npt.NDArray[np.bool_]) -> Legal:
     """Returns the set of legal symbols of one row."""
     return Legal(frozenset(np.flatnonzero(answers[:-1]).tolist()), bool(answers[-1]))
 
@@ -278,20 +275,26 @@ Numbers = npt.NDArray[np.int64]
 _UNKNOWN = -1
 
 
-class Configurations:
-    """Numbers the configurations of a language in the order in which they are met; the first is the start."""
+class QuestionTable:
+    """Numbers the configurations of a question in the order in which they are met; the first is the start."""
 
-    def __init__(self, language: Language) -> None:
-        self.language = language
-        self._letters = len(language.alphabet)
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._letters = len(question.alphabet)
         self._order: list[Hashable] = []
         self._number: dict[Hashable, int] = {}
+        names = len(question.answers)
         self._moves = np.full((16, self._letters), _UNKNOWN, dtype=np.int64)
-        self._answers = np.zeros((16, self._letters + 1), dtype=np.bool_)
-        self._add(language.initial())
+        self._expected = np.zeros((16, names), dtype=np.bool_)
+        self._asked = np.zeros((16, names), dtype=np.bool_)
+        self._read = np.zeros((16, self._letters), dtype=np.bool_)
+        self._add(question.initial())
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def __getitem__(self, number: int) -> Hashable:
+        return self._order[number]
 
     def advance(self, numbers: Numbers, letters: Numbers) -> Numbers:
         """Returns the configurations after one letter each."""
@@ -305,7 +308,7 @@ class Configurations:
         target = int(self._moves[number, letter])
         if target == _UNKNOWN:
             # Adding may put a larger table in the place of the old one.
-            target = self._add(self.language.advance(self._order[number], letter))
+            target = self._add(self.question.advance(self._order[number], letter))
             self._moves[number, letter] = target
         return target
 
@@ -316,10 +319,30 @@ class Configurations:
             numbers[i] = number = self.after(number, letter)
         return numbers
 
-    def answers(self, numbers: Numbers) -> Answers:
-        """Returns what may follow in each configuration."""
-        found: Answers = self._answers[numbers]
+    def expected(self, numbers: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns the correct answer in each configuration."""
+        found: npt.NDArray[np.bool_] = self._expected[numbers]
         return found
+
+    def asked(self, numbers: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns which truth values count in each configuration."""
+        found: npt.NDArray[np.bool_] = self._asked[numbers]
+        return found
+
+    def letters(self, numbers: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns which letters are read on in each configuration."""
+        found: npt.NDArray[np.bool_] = self._read[numbers]
+        return found
+
+    def are_wrong(self, numbers: Numbers, got: Answers) -> npt.NDArray[np.bool_]:
+        """Returns which answers are wrong in these configurations, as far as something is asked there."""
+        wrong: npt.NDArray[np.bool_] = ((self._expected[numbers] != got) & self._asked[numbers]).any(axis=-1)
+        return wrong
+
+    def refutation(self, word: Sequence[int], number: int, got: Answers) -> Refutation:
+        """Returns the refutation by a word that leads to a configuration, where this answer was given."""
+        bits = None if (got == UNREADABLE).any() else got.astype(bool).tolist()
+        return self.question.refutation(word, self._order[number], bits)
 
     def _add(self, configuration: Hashable) -> int:
         known = self._number.get(configuration)
@@ -329,8 +352,10 @@ class Configurations:
         self._order.append(configuration)
         if number == len(self._moves):
             self._moves = np.concatenate([self._moves, np.full_like(self._moves, _UNKNOWN)])
-            self._answers = np.concatenate([self._answers, np.zeros_like(self._answers)])
-        legal = self.language.legal(configuration)
-        self._answers[number, list(legal.symbols)] = True
-        self._answers[number, -1] = legal.end
+            self._expected = np.concatenate([self._expected, np.zeros_like(self._expected)])
+            self._asked = np.concatenate([self._asked, np.zeros_like(self._asked)])
+            self._read = np.concatenate([self._read, np.zeros_like(self._read)])
+        self._expected[number] = self.question.expected(configuration)
+        self._asked[number] = self.question.asked(configuration)
+        self._read[number, list(self.question.letters(configuration))] = True
         return number

@@ -8,7 +8,15 @@ from typing import Literal
 import numpy as np
 
 from nerode.core import InputError, Reference
-from nerode.languages import Language, RegularLanguage, prefix_closure, resolve_language
+from nerode.languages import (
+    OUTSIDE,
+    Language,
+    Moore,
+    MooreQuestion,
+    RegularLanguage,
+    prefix_closure,
+    resolve_language,
+)
 from nerode.languages.sampling import sample_prefix_batch
 from nerode.tasks.formal.language_task import FormalLanguageTask, LanguageSettings, presets
 from nerode.tasks.formal.source import MOST_STATES, AutomatonWords
@@ -59,6 +67,18 @@ class DfaStates(FormalLanguageTask):
         self.source = AutomatonWords(self._automaton)
         self._prefixes = AutomatonWords(prefix_closure(self._automaton))
         self.outputs = self._automaton.num_states
+
+    def question(self) -> MooreQuestion:
+        """Returns the question for the state: after all words, or after those that lead to no dead state."""
+        dfa = self._automaton
+        rows, live = dfa.transitions.tolist(), dfa.live.tolist()
+
+        def answer(state: int) -> str:
+            return str(state) if self._reads == "any" or live[state] else OUTSIDE
+
+        machine = Moore.explore(dfa.alphabet, dfa.start, lambda state, letter: rows[state][letter], answer)
+        name = f"the states of {self.language.name}"
+        return MooreQuestion(name, machine, tuple(map(str, range(self.outputs))))
 
     def drawn_from(self) -> Language:
         """Returns the language, or that of its prefixes."""

@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from nerode.core import InputError, Reference, stream
-from nerode.languages import Dfa, Language, RegularLanguage, resolve_language
+from nerode.languages import Dfa, Language, LanguageQuestion, RegularLanguage, resolve_language
 from nerode.languages.sampling import NearMissScripts, sample_near_miss
+from nerode.records import Reading
 from nerode.tasks.formal.language_task import FormalLanguageTask, LanguageSettings, all_positions, presets
 from nerode.tasks.formal.source import AutomatonWords, WordSource
 from nerode.tasks.task import Batch, Integers, Labels, TaskKind, counted
@@ -162,6 +163,12 @@ class RecognitionSettings(LanguageSettings):
             raise InputError(f"edits is {self.edits}; give 1 to {_MOST_EDITS}")
 
 
+def membership_reading(letters: int, *, accepted: int) -> Reading:
+    """Returns the reading of two classes, one of which says that a word is in the language."""
+    nothing = (False,) * letters
+    return Reading.of_classes([(*nothing, number == accepted) for number in (0, 1)])
+
+
 class Recognition(FormalLanguageTask):
     """Half of the words are in the language (class 1), half are near misses (class 0).
 
@@ -179,6 +186,14 @@ class Recognition(FormalLanguageTask):
         super().__init__(settings, few=one_letter)
         self._labels, self._edits = settings.labels, settings.edits
         self._classes: dict[int, tuple[bool, bool]] = {}
+
+    def question(self) -> LanguageQuestion:
+        """Returns the question for the members of the language."""
+        return LanguageQuestion(self.language, "end", "all")
+
+    def reading(self) -> Reading:
+        """Returns the reading by two classes, the second for members."""
+        return membership_reading(len(self.alphabet), accepted=1)
 
     def drawn_from(self) -> Language:
         """Returns the language of all words, which are few if there is one letter only."""
@@ -253,6 +268,14 @@ class Prediction(FormalLanguageTask):
     def __init__(self, settings: LanguageSettings) -> None:
         super().__init__(settings)
         self.outputs = len(self.alphabet) + 1
+
+    def question(self) -> LanguageQuestion:
+        """Returns the question for what may follow: all prefixes, or else those of words of the language."""
+        return LanguageQuestion(self.language)
+
+    def reading(self) -> Reading:
+        """Returns the reading by the signs of the scores."""
+        return Reading(kind="above")
 
     def label(self, words: Integers) -> Batch:
         """Returns words with the sets of letters that may follow each prefix."""

@@ -27,6 +27,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from nerode.core import InputError, Reference, to_mapping
+from nerode.languages import OUTSIDE, UNASKED, Alphabet, Moore, MooreQuestion
+from nerode.records import Reading
 from nerode.tasks.task import Answer, Axis, Batch, Memory, Task, TaskKind
 
 
@@ -149,6 +151,37 @@ class Counting(Task):
         self.axes = (
             Axis(name="time-off", trained=(shortest,), values=(shortest, 3 * shortest, 5 * shortest)),
         )
+
+    def question(self) -> MooreQuestion:
+        """Returns the question for the next step, where what was read determines it; letters are 0 and 1.
+
+        A signal is on for the time of training, and off for the shortest time of training or longer.
+        """
+        on, shortest = self.settings.on, self.settings.off[0]
+
+        def advance(state: tuple[int, int] | None, letter: int) -> tuple[int, int] | None:
+            if state is None:
+                return None
+            bit, count = state
+            if letter == bit:
+                longer = count + 1
+                return (0, min(longer, shortest)) if bit == 0 else (1, longer) if longer <= on else None
+            ends = count == (on if bit else shortest)
+            return (letter, 1) if ends else None
+
+        def answer(state: tuple[int, int] | None) -> str:
+            if state is None:
+                return OUTSIDE
+            bit, count = state
+            if bit:
+                return str(int(count < on))
+            return "0" if 0 < count < shortest else UNASKED
+
+        return MooreQuestion(self.name, Moore.explore(Alphabet(("0", "1")), (0, 0), advance, answer))
+
+    def reading(self) -> Reading:
+        """Returns the reading by the sign of the score."""
+        return Reading(kind="above", columns=(0,), table=((True, False), (False, True)))
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns signals with uniform times off; they begin off."""

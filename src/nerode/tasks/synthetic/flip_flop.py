@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from nerode.core import InputError, Reference
+from nerode.languages import OUTSIDE, UNASKED, Alphabet, Moore, MooreQuestion
 from nerode.tasks.task import Answer, Axis, Batch, Integers, Memory, Task, TaskKind, require_range
 
 STREAMS = ("opposite", "same", "random")
@@ -140,6 +141,28 @@ class FlipFlop(Task):
         self.axes = (Axis(name=_AXIS, trained=(trained,), values=_PERCENT),)
         even = settings.longest - settings.longest % 2
         self.test_lengths = (even, *(n for n in (128, 256, 512) if n > even))
+
+    def question(self) -> MooreQuestion:
+        """Returns the question for the bit of the last write, at each r; a wrong bit after r is not read."""
+        bits = {ZERO: 0, ZERO + 1: 1}
+
+        def advance(state: tuple[int | None, int | None] | None, letter: int) -> Any:
+            if state is None:
+                return None
+            written, instruction = state
+            if instruction is None:
+                return None if letter in bits or (written is None and letter != WRITE) else (written, letter)
+            if letter not in bits or (instruction == READ and bits[letter] != written):
+                return None
+            return (bits[letter] if instruction == WRITE else written, None)
+
+        def answer(state: tuple[int | None, int | None] | None) -> str:
+            if state is None:
+                return OUTSIDE
+            return str(state[0]) if state[1] == READ else UNASKED
+
+        machine = Moore.explore(Alphabet(ALPHABET), (None, None), advance, answer)
+        return MooreQuestion(self.name, machine)
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns random sequences."""

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nerode.core import InputError, Reference
+from nerode.languages import UNASKED, Alphabet, LanguageQuestion, Moore, MooreQuestion
+from nerode.languages.bestiary import find_language
+from nerode.records import Reading
+from nerode.tasks.formal.recognition import membership_reading
 from nerode.tasks.task import Batch, Integers, Labels, Memory, Task, TaskKind, counted, require_range
 
 TEST_LENGTHS = (40, 64, 128, 256)
@@ -62,6 +66,14 @@ class Parity(RegularTask):
     name = "parity"
     letters = 2
 
+    def question(self) -> LanguageQuestion:
+        """Returns the question for words with an even number of ones."""
+        return LanguageQuestion(find_language("parity"), "end", "all")
+
+    def reading(self) -> Reading:
+        """Returns the reading by two classes, the first for an even number of ones."""
+        return membership_reading(self.letters, accepted=0)
+
     def label(self, words: Integers) -> Integers:
         """Returns 1 where an odd number of ones has been read."""
         return words.cumsum(axis=1) % 2
@@ -75,6 +87,17 @@ class EvenPairs(RegularTask):
 
     name = "even-pairs"
     letters = 2
+
+    def question(self) -> MooreQuestion:
+        """Returns the question whether the first letter is back, from the first letter on."""
+
+        def advance(state: tuple[int, int] | None, letter: int) -> tuple[int, int]:
+            return (letter if state is None else state[0], letter)
+
+        machine = Moore.explore(
+            Alphabet(("a", "b")), None, advance, lambda s: UNASKED if s is None else str(int(s[0] == s[1]))
+        )
+        return MooreQuestion(self.name, machine)
 
     def label(self, words: Integers) -> Integers:
         """Returns 1 where the first letter is back: each of the two pairs changes the letter."""
@@ -114,6 +137,14 @@ class CycleNavigation(RegularTask):
     def __init__(self, settings: CycleNavigationSettings) -> None:
         super().__init__(settings)
         self.outputs = settings.places
+
+    def question(self) -> MooreQuestion:
+        """Returns the question for the place."""
+        places, moves = self.settings.places, (0, 1, -1)
+        machine = Moore.explore(
+            Alphabet(("0", "1", "2")), 0, lambda place, letter: (place + moves[letter]) % places, str
+        )
+        return MooreQuestion(f"{self.name} of {places} places", machine, tuple(map(str, range(places))))
 
     def label(self, words: Integers) -> Integers:
         """Returns the place after each move."""

@@ -14,6 +14,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from nerode.core import InputError, Reference
+from nerode.languages import Alphabet, Moore, MooreQuestion
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 from nerode.tasks.task import Batch, Integers, Memory, Task, TaskKind, require_range, walk
 
@@ -84,6 +85,20 @@ class StateTracking(Task):
         near = [k * settings.longest for k in range(1, 6)]
         far = [n for n in _FAR if n > near[-1]]
         self.test_lengths = tuple(n - n % settings.tokens for n in (*near, *far))
+
+    def question(self) -> MooreQuestion:
+        """Returns the question for the product of all letters, one letter per element."""
+        if self.settings.tokens > 1:
+            raise InputError(
+                f"{self.name} with blanks between the elements is not the answer of an automaton that reads "
+                "letters; take tokens = 1"
+            )
+        rows = self._table.tolist()
+        machine = Moore.explore(
+            Alphabet(self.alphabet), 0, lambda element, letter: rows[element][letter], str
+        )
+        classes = tuple(map(str, range(self.outputs)))
+        return MooreQuestion(f"the word problem of {self.settings.monoid}", machine, classes)
 
     def sample(self, length: int, count: int, rng: np.random.Generator) -> Batch:
         """Returns uniform words."""

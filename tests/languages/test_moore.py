@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.analysis.extraction.moore import Moore
 from nerode.core import InputError
-from nerode.languages import Alphabet, minimise
+from nerode.languages import Alphabet, Moore, minimise
 
 AB = Alphabet(("a", "b"))
 

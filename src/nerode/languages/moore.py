@@ -1,4 +1,4 @@
-"""Moore machines, which extraction returns. Each state has an output; outputs are texts."""
+"""Moore machines: automata with an output in each state; outputs are texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import MARK, InputError
-from nerode.languages import Alphabet, Dfa, Word
+from nerode.languages.alphabet import Alphabet, Word
+from nerode.languages.dfa import Dfa
 
 IntArray = npt.NDArray[np.int32]
 
@@ -201,20 +202,3 @@ class Moore:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractedMachine:
-    """An automaton that was made from a network.
-
-    Attributes:
-        machine: the automaton, minimal.
-        consistent: whether the last test found no difference; otherwise rounds, sizes or the budget ended.
-        states: states of the network that were looked at and kept; 0 if only words were asked.
-        rounds: hypotheses that were tested; 0 if all states of the network were listed.
-    """
-
-    machine: Moore
-    consistent: bool
-    states: int = 0
-    rounds: int = 0
