@@ -61,7 +61,8 @@ class Told:
     chart: LineChart | BarChart
 
 
-def _table(name: str) -> TableResult:
+def kept_table(name: str) -> TableResult:
+    """Returns a kept table, like "sarrof/star-free"."""
     return read_table(EXPERIMENTS / "reproduce" / f"{name}.json")
 
 
@@ -78,12 +79,6 @@ def _curves(lines: Iterable[tuple[str, Sequence[int], Sequence[Sequence[float]]]
     )
 
 
-def _by_length(line: LineResult) -> tuple[str, Sequence[int], Sequence[Sequence[float]]]:
-    lengths = [8 * int(c.column[0]) if c.column.endswith("X") else int(c.column) for c in line.cells]
-    name = f"{line.row}, {line.model}" if line.kind == "trained" else f"{line.row}, polished rotations"
-    return name, lengths, [[c.values[k] for c in line.cells] for k in range(len(line.seeds))]
-
-
 def _seed_rows(lines: Iterable[LineResult]) -> list[tuple[str, ...]]:
     return [
         (line.row, line.model, str(seed), *(share(cell.values[k]) for cell in line.cells))
@@ -92,112 +87,87 @@ def _seed_rows(lines: Iterable[LineResult]) -> list[tuple[str, ...]]:
     ]
 
 
-def word_problems() -> Told:
-    """Where recurrent networks stop on the word problems of three groups of order 60."""
-    table = _table("memory/table-2")
-    lines = [line for line in table.lines if line.kind == "trained"]
-    learned = {
-        name: [v >= table.threshold for line in lines if line.model == name for v in line.cells[0].values]
-        for name in dict.fromkeys(line.model for line in lines)
-    }
-    counts = ", ".join(f"{name} {sum(own)} of {len(own)}" for name, own in learned.items())
-    cells = [line for line in lines if line.model in ("LSTM", "GRU")]
-    seconds = sum(line.cpu_seconds for line in cells) / max(1, sum(len(line.seeds) for line in cells))
+def rotations() -> Told:
+    """Linear recurrences that go beyond the training length as training left them."""
+    rows = [
+        row
+        for row in read_json_lines(EXPERIMENTS / "polish" / "results.jsonl")
+        if isinstance(row, dict) and row["group"].partition(",")[0] in ("A5", "Z60", "A4xZ5")
+    ]
+    lengths = [score["length"] for score in rows[0]["float32"]["before"]]
+    curves = [[score["sequence"] for score in row["float32"]["before"]] for row in rows]
+    reached = [_reach(lengths, own) for own in curves]
+    best = [n for row, n in zip(rows, reached, strict=True) if row["group"] == "A5"]
+    groups = list(dict.fromkeys(row["group"] for row in rows))
     return Told(
-        name="word-problems",
-        title="LSTMs learn the word problems of groups of order 60 on one core in less than a minute",
-        text="The memory paper (Table 2) trains for up to 500 epochs of a million sequences, with three "
-        "million parameters a layer. Here one layer of 256 units and batches of words of 2 to 8 letters are "
-        f"enough for an LSTM; LSTMs and GRUs take {seconds:.0f} CPU seconds per run, tests included. Runs "
-        f"that solve the training length, of all: {counts}. Two layers of Mamba, S4 and the Transformer do "
-        "not in 4,000 batches; the paper gives them more layers and far more words. A run ends when length 8 "
-        "is solved. Recurrent networks then fail from 16 or 24 letters on, where the paper's stay correct up "
-        "to 32 or beyond. We did not try longer training.",
-        command=table.command,
-        headings=("group", "model", "seed", *(cell.column for cell in lines[0].cells)) if lines else (),
-        rows=_seed_rows(lines),
+        name="rotations",
+        title="A linear recurrence trained on length 8 goes beyond it: on A5 to "
+        f"{', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed",
+        text="The memory paper concludes that only nonlinear recurrent networks stay correct beyond the "
+        "training length; on A5 its LSTM has ticks up to 32 letters. A dense linear recurrence with one "
+        "rotation per letter, trained on words of 2 and 8 letters, stays above 90 % of whole words further "
+        "than that, as training left it. On Z60 and A4×Z5 it ends at 16 to 32 letters, before the paper's "
+        "LSTM. Averaged over the group (`nerode polish`, which uses the multiplication table) the rotations "
+        "become exact, and the result is proved at every length; that says what the class can do, and not "
+        "what training finds. arXiv 2606.07254 has S3 × S3 trained on 8 letters with a projection inside the "
+        "network, correct at 1,048,576.",
+        command="python -m benchmarks polish",
+        headings=("group", "seed", "reaches", *map(str, lengths)),
+        rows=[
+            (row["group"], str(row["seed"]), str(reach or "none"), *map(share, own))
+            for row, reach, own in zip(rows, reached, curves, strict=True)
+        ],
         chart=LineChart(
-            title="Words that are correct throughout, by length",
+            title="Words that are correct throughout, by length, before polishing",
             x_title="length (trained on 8)",
             y_title="share of words",
-            lines=_curves(_by_length(line) for line in lines if line.model == "LSTM"),
+            lines=_curves(
+                (
+                    group,
+                    lengths,
+                    [own for row, own in zip(rows, curves, strict=True) if row["group"] == group],
+                )
+                for group in groups
+            ),
             log_x=True,
             zero=True,
         ),
     )
 
 
-def polished() -> Told:
-    """Linear recurrences that extrapolate."""
-    table = _table("memory/table-2")
-    lines = [line for line in table.lines if line.kind == "polished"]
-    return Told(
-        name="polished",
-        title="A linear recurrence, trained on length 8 and polished, is correct at every length",
-        text="The memory paper concludes that only nonlinear recurrent networks stay correct beyond the "
-        "training length. A dense linear recurrence learns rotations that drift. Averaged over the group, "
-        "they become an exact representation, and `nerode polish` proves the result in exact arithmetic. "
-        "Polishing uses the multiplication table of the group. A seed that has not learned length 8 "
-        "is refused and counts as 0.",
-        command="python -m benchmarks polish",
-        headings=("group", "model", "seed", *(cell.column for cell in lines[0].cells)),
-        rows=_seed_rows(lines),
-        chart=_share_of_seeds(
-            f"Seeds that are correct at length {lines[0].cells[-1].column} after polishing",
-            ((line.row, [v == 1 for v in line.cells[-1].values]) for line in lines),
-        ),
-    )
+def _reach(lengths: Sequence[int], shares: Sequence[float]) -> int:
+    """The longest length up to which all have 90 %; 0 if the first has not."""
+    good = 0
+    for length, value in zip(lengths, shares, strict=True):
+        if value < 0.9:
+            break
+        good = length
+    return good
 
 
-def counting() -> Told:
+def counting() -> Told | None:
     """Table 4 of the memory paper: Mamba and the offset."""
-    table = _table("memory/table-4")
+    table = kept_table("memory/table-4")
     lines = [line for line in table.lines if line.kind == "trained" and "Mamba" in line.model]
+    if not lines:
+        return None
     return Told(
         name="counting",
         title="One layer of Mamba counts to ten",
         text="A signal is on for ten steps, and the network predicts when it goes off. The memory paper "
-        "(Table 4) has a cross for Mamba and explains it by complex eigenvalues, which Mamba lacks. But a "
-        "bounded count is star-free, so theory says yes, and training finds it, too. Not shown: the paper's "
-        "1,000 epochs at a rate of 1e-3. Our runs end when validation is solved.",
+        "(Table 4) has a cross for one layer of Mamba. It gives a solution for S4D with complex eigenvalues "
+        "and asks whether Mamba, which has none, has another. A bounded count is star-free, so theory says "
+        "yes, and training finds it, in the paper's 1,000 epochs. An offset counts if all steps of its time "
+        "on are answered correctly; longer signals (30 and 50 steps on) are the rows below.",
         command=table.command,
         headings=("task", "model", "seed", *(cell.column for cell in lines[0].cells)),
         rows=_seed_rows(lines),
         chart=_share_of_seeds(
-            "Seeds that count the offset",
+            "Seeds that predict the offset",
             (
                 (f"{line.row}: {line.model}", [v >= table.threshold for v in line.cells[0].values])
                 for line in lines
             ),
-        ),
-    )
-
-
-def double_isi() -> Told:
-    """Table 5 of the memory paper: Double ISI."""
-    table = _table("memory/table-5")
-    lines = [
-        line
-        for line in table.lines
-        if line.kind == "trained" and any(c.column == "Double ISI" for c in line.cells)
-    ]
-    column = [cell.column for cell in lines[0].cells].index("Double ISI")
-    passed = sum(value >= 0.5 for line in lines for value in line.cells[column].values)
-    runs = sum(len(line.seeds) for line in lines)
-    return Told(
-        name="double-isi",
-        title=f"{passed} of {runs} runs pass Double ISI",
-        text="ISI is the interstimulus interval: the time for which the signal of finding 4 is on. Double "
-        "ISI leaves it on for twice that time; a network that counts predicts off at the end of each half. "
-        "The memory paper (Table 5) ticks RNN, GRU, NRU and S4D. Here training and test sequences are "
-        "disjoint and no checkpoint is chosen by a test, and no run passes. Not shown: the "
-        "paper's 1,000 epochs.",
-        command=table.command,
-        headings=("task", "model", "seed", *(cell.column for cell in lines[0].cells)),
-        rows=_seed_rows(lines),
-        chart=_share_of_seeds(
-            "Seeds that pass Double ISI",
-            ((f"{line.row}: {line.model}", [v >= 0.5 for v in line.cells[column].values]) for line in lines),
         ),
     )
 
@@ -268,7 +238,11 @@ def proved() -> Told:
         "length, bit for bit in float32",
         text="A Mamba that is trained on flip-flop tends to forget the bit on long words: in real arithmetic "
         "its gates are never exactly 1. In floats a gate can be exactly 1, and training through exact gates "
-        "finds such weights. Settings were frozen on seeds 0 to 4; seeds 201 and up were then run once.",
+        "finds such weights. Settings were frozen on seeds 0 to 4, study by study; seeds 201 and up were run "
+        "once. The automaton of the language helps: it labels the words, in 60 runs names its states to a "
+        "second head, and in 75 the search for a failing word gives words of training. Discrete recurrent "
+        "networks with a hard state forward and a pseudo-gradient backward are by Zeng, Goodman and Smyth "
+        "(1993, 1994); new here are published layers, floats, and a certificate.",
         command="python -m benchmarks settled",
         headings=("architecture", "task", "seed", "proved", "float32 states", "CPU s"),
         rows=[
@@ -299,28 +273,108 @@ def proved() -> Told:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MambaRun:
+    """A kept Mamba of the published languages.
+
+    Attributes:
+        language: as the paper calls it.
+        model: as the paper calls it.
+        seed: of the run.
+        shares: accuracy in each bin of the published test.
+        end: how it ends.
+        longest: the longest word of the test.
+    """
+
+    language: str
+    model: str
+    seed: int
+    shares: tuple[float, ...]
+    end: str
+    longest: int
+
+    @property
+    def failing(self) -> int:
+        """The length of the word that it gets wrong; 0 if none is shown."""
+        return int(self.end[1:].partition(":")[0].replace(",", "")) if self.end.startswith("○") else 0
+
+
+def mambas() -> list[MambaRun]:
+    """Returns the kept Mambas of the languages of Sarrof et al."""
+    tables = [kept_table(f"sarrof/{name}") for name in ("star-free", "not-star-free", "counters")]
+    return [
+        MambaRun(
+            language=line.row,
+            model=line.model,
+            seed=seed,
+            shares=tuple(cell.values[k] for cell in line.cells),
+            end=line.ends[k] if line.ends else "",
+            longest=max(int(cell.column.rpartition("–")[2]) for cell in line.cells),
+        )
+        for table in tables
+        for line in table.lines
+        if line.kind == "trained" and line.model.startswith("Mamba")
+        for k, seed in enumerate(line.seeds)
+    ]
+
+
+def passing() -> Told:
+    """Networks that pass the published test and get a shown word wrong."""
+    runs = mambas()
+    passed = [run for run in runs if min(run.shares) == 1]
+    wrong = [run for run in passed if run.failing]
+    short = [run for run in wrong if run.failing <= run.longest]
+    good = sum(run.end.startswith("●") for run in passed)
+    languages = list(dict.fromkeys(run.language for run in passed))
+    return Told(
+        name="passing",
+        title=f"Of {len(passed)} Mambas with 100 % in every bin of the published test, {len(wrong)} are "
+        f"wrong on a shown word, {len(short)} of them on one no longer than the test",
+        text=f"The languages are those of Sarrof et al. (2024): {len(runs)} kept runs, 100 random words per "
+        "length in the lengths of training and in longer bins. Of those that make no mistake there "
+        f"{good} are proved at every length, {len(passed) - good - len(wrong)} are unsettled, and the others "
+        "get a word wrong that `nerode prove` shows. Random words seldom have the long runs of one letter "
+        "after which memory has faded.",
+        command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
+        headings=("language", "model", "seed", "end"),
+        rows=[(run.language, run.model, str(run.seed), run.end or "not settled") for run in passed],
+        chart=_share_of_seeds(
+            "Runs with 100 % in the test that get a shown word wrong",
+            ((name, [bool(r.failing) for r in passed if r.language == name]) for name in languages),
+        ),
+    )
+
+
+ONE_WORD = ("Tomita-1", "Tomita-2")
+"""Star-free languages with one valid prefix of each length."""
+
+
 def fading() -> Told:
     """Mambas that are proved as training left them."""
-    lines = [line for line in _table("sarrof/star-free").lines if line.kind == "trained"]
+    lines = [line for line in kept_table("sarrof/star-free").lines if line.kind == "trained"]
     ends = [
         (line.row, line.model, seed, end)
         for line in lines
+        if line.model.startswith("Mamba")
         for seed, end in zip(line.seeds, line.ends, strict=True)
     ]
-    one = [end for _, model, _, end in ends if model == "Mamba, 1 layer"]
+    one = [end for row, model, _, end in ends if model == "Mamba, 1 layer" and row not in ONE_WORD]
     count = sum(end.startswith("●") for *_, end in ends)
+    easy = sum(end.startswith("●") and row in ONE_WORD for row, _, _, end in ends)
     return Told(
         name="proved-as-trained",
-        title=f"{count} plainly trained Mambas are proved at every length, without a change of their weights",
+        title="A plainly trained Mamba can be proved at every length without a change of its weights: "
+        f"{count - easy} runs, and {easy} on languages with one word of each length",
         text="Gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
         "list. But a memory that fades keeps each number within bounds. For one layer, the module's own "
         "float32 step from both ends of a box bounds all states between them, so that boxes which every "
         "letter maps into each other are a proof (`fading-boxes` in docs/certificates.md). Of the one-layer "
-        f"runs {sum(end.startswith('●') for end in one)} of {len(one)} end proved, "
+        "runs on languages with more than one word of each length "
+        f"{sum(end.startswith('●') for end in one)} of {len(one)} are proved, "
         f"{sum(end.startswith('○') for end in one)} are refuted by a shown word. Several layers are proved "
-        "only where a language has one word of each length, by listing all states (`nerode prove RUN "
-        "--max-seconds 90`). We know of no other "
-        "proof about a selective state space model as training left it.",
+        "only where a language has one word of each length (a network on one periodic input), by listing "
+        "all states (`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state "
+        "space model as training left it.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
         headings=("language", "model", "seed", "end"),
         rows=[(row, model, str(seed), end) for row, model, seed, end in ends],
@@ -335,15 +389,21 @@ def fading() -> Told:
     )
 
 
-FINDINGS: tuple[Callable[[], Told], ...] = (
-    proved,
-    fading,
-    polished,
-    word_problems,
-    counting,
-    double_isi,
-    clusters,
-)
+FINDINGS: tuple[Callable[[], Told | None], ...] = (passing, proved, fading, rotations, counting, clusters)
+"""Those whose runs are yet to be made again return None, and are named at the end of the page."""
+
+WITHDRAWN = """\
+## Withdrawn
+
+**"0 of 65 runs pass Double ISI."** Our runs ended after 6 to 34 epochs, when validation was solved. After the
+paper's 1,000 epochs an RNN of hidden size 8 does go on again in the second half: seeds 901, 902 and 903 are
+off at the end of the first half, then on while the signal is on. Our rule of passing (off exactly at the last
+step of the second half) asked for more than the paper's words do. Table 5 is run anew with three grades.
+
+**"LSTMs learn the word problems of groups of order 60 in less than a minute."** True, and no finding: no
+paper says otherwise. The reason that we gave for their early failure beyond length 8 was wrong: the paper
+stops training at 90 %, before ours.
+"""
 
 
 def section(number: int, told: Told) -> str:
@@ -370,13 +430,18 @@ def section(number: int, told: Told) -> str:
 
 def page() -> str:
     """Returns the page as Markdown."""
-    return INTRODUCTION + "\n" + "\n".join(section(k, make()) for k, make in enumerate(FINDINGS, start=1))
+    made = [told for make in FINDINGS if (told := make()) is not None]
+    missing = [make.__doc__ or "" for make in FINDINGS if make() is None]
+    parts = [INTRODUCTION, *(section(k, told) for k, told in enumerate(made, start=1))]
+    if missing:
+        parts.append("## To be run again\n\n" + "\n".join(f"- {text}" for text in missing) + "\n")
+    return "\n".join([*parts, WITHDRAWN])
 
 
 def main() -> None:
     """Writes the page and its figures."""
     for make in FINDINGS:
-        told = make()
-        save_figure(told.chart, FIGURES / f"finding-{told.name}.svg", width=6.5)
+        if (told := make()) is not None:
+            save_figure(told.chart, FIGURES / f"finding-{told.name}.svg", width=6.5)
     PAGE.write_text(page(), encoding="utf-8")
     print(PAGE)

@@ -12,7 +12,8 @@ soft. Folded, all scores are multiplied by a power of two, so that tanh and the 
 floats: the cell is then an automaton of bits. What else a cell has is fixed: reset and output gates are open,
 and an input gate is the opposite of the forget gate, so that nothing is ever counted.
 
-References: [Bengio2013] for straight-through gradients.
+References: [Zeng1993, Zeng1994] for cells with a hard state forward and a pseudo-gradient backward;
+[Bengio2013] for straight-through gradients.
 """
 
 from __future__ import annotations

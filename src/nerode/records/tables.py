@@ -7,13 +7,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from nerode.core import FormatError, InputError, from_mapping, read_json, to_mapping, write_atomically
 
 TABLE_FORMAT = "nerode-reproduction"
 TABLE_VERSION = 1
+
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""97.5 % quantiles of Student's t for 1, 2, … degrees of freedom."""
+
+_DERIVED = ("median", "mean", "half_width", "low", "high")
+"""What the JSON of a cell has besides its fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,20 @@ class CellResult:
         return median(self.values) if self.values else None
 
     @property
+    def mean(self) -> float | None:
+        """The mean over the seeds; None without values."""
+        return fmean(self.values) if self.values else None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 95 % confidence interval of the mean (Student's t); None for less than two values."""
+        count = len(self.values)
+        if count < 2:
+            return None
+        quantile = _STUDENT[count - 2] if count - 2 < len(_STUDENT) else 1.96
+        return quantile * stdev(self.values) / math.sqrt(count)
+
+    @property
     def printed_in_percent(self) -> bool:
         """Whether the paper prints the share as a percentage."""
         number = self.printed.partition("±")[0]
@@ -60,8 +80,8 @@ class CellResult:
         return max(self.values, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns plain values, with the median and the range."""
-        return {**to_mapping(self), "median": self.median, "low": self.low, "high": self.high}
+        """Returns plain values, with the averages, the interval and the range."""
+        return {**to_mapping(self), **{name: getattr(self, name) for name in _DERIVED}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +248,7 @@ class TableResult:
         try:
             plain = _without(data, "format", "version", "cpu_seconds")
             lines = [
-                {**line, "cells": [_without(cell, "median", "low", "high") for cell in line["cells"]]}
+                {**line, "cells": [_without(cell, *_DERIVED) for cell in line["cells"]]}
                 for line in plain["lines"]
             ]
             return from_mapping(cls, {**plain, "lines": lines})

@@ -60,7 +60,9 @@ def lengths_to_test(task: Task, readings: Iterable[Reading]) -> tuple[int, ...]:
     """Returns the lengths that the readings need, those without test sequences replaced by shorter ones."""
     found: set[int] = set()
     for reading in readings:
-        if isinstance(reading, LengthRange):
+        if isinstance(reading, LengthRange) and reading.every:
+            found |= {n for n in range(reading.low, reading.high + 1) if _nearest(task, n, n) is not None}
+        elif isinstance(reading, LengthRange):
             found |= {
                 n for target in _spread(reading) if (n := _nearest(task, target, reading.low)) is not None
             }
@@ -116,9 +118,14 @@ def _finding(reading: Finding, examination: dict[str, Any]) -> float | None:
         case "greedy" | "sampled":
             value = examination.get(reading.name)
             return None if value is None else float(value)
+        case "offset":
+            counts = examination.get("offsets")
+            return None if counts is None else counts["predicted"] / counts["shown"]
         case "two-isi" | "double-isi":
             tests = [t for t in examination.get("phase_alignment", ()) if t["name"] == reading.name]
-            return float(tests[0]["passed"]) if tests else None
+            if not tests:
+                return None
+            return float(tests[0]["grade"] >= reading.at if reading.at else tests[0]["passed"])
         case "survives":
             rows = examination.get("streams")
             return None if not rows else float(all(r["survived"] >= reading.at for r in rows))

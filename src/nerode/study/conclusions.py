@@ -12,7 +12,12 @@ from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.study.trained import TheoryOfRuns
 
 _VERDICTS = {"yes": "possible", "no": "impossible", "open": "open in theory"}
-_AGREEMENTS = {"in kind": "agree in kind", "differs": "differ", "not learned here": "were not learned here"}
+_AGREEMENTS = {
+    "in kind": "agree in kind",
+    "differs": "differ",
+    "the paper fails as well": "fail in the paper as well",
+    "not learned here": "were not learned here",
+}
 
 
 def conclude_task(

@@ -185,7 +185,7 @@ def test_the_page_shows_compiled_networks_beside_trained_ones():
 
 def test_split_seeds_and_the_mean_are_shown():
     found = result(line(cells=[cell(values=[0.5, 0.6, 1.0], split=True)]), average="mean")
-    assert cell_rows(found)[0][4] == "70 (50–100; split; 3)"
+    assert cell_rows(found)[0][4] == "70 ± 65.7 (split; 3)"  # 4.303 · 0.2646 / √3
 
 
 def test_a_terminal_shows_the_table():

@@ -11,7 +11,13 @@ import torch
 from nerode.core import InputError, UnknownName
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
-from nerode.tasks.synthetic.counting import answered, counts_twice, phase_alignment, right_answers
+from nerode.tasks.synthetic.counting import (
+    answered,
+    count_offsets,
+    grade_double,
+    phase_alignment,
+    right_answers,
+)
 from nerode.tasks.task import SPLITS
 
 
@@ -102,9 +108,9 @@ def scripted(rule):
     """A model that answers by a rule on the steps read so far."""
 
     def answer(inputs, state):
-        signal = [int(bit) for bit in inputs[0, :, 0].tolist()]
-        bits = [rule(signal[: t + 1]) for t in range(len(signal))]
-        return torch.tensor([[[1.0 if bit else -1.0] for bit in bits]]), state
+        signals = inputs[..., 0].int().tolist()
+        bits = [[rule(signal[: t + 1]) for t in range(len(signal))] for signal in signals]
+        return torch.tensor(bits)[..., None] * 2.0 - 1, state
 
     return answer
 
@@ -148,26 +154,53 @@ def test_a_constant_passes_nothing(always):
 
 
 @pytest.mark.parametrize(
-    ("answers", "passed"),
+    ("answers", "grade"),
     [
-        ("1111111110" + "1111111110", True),
-        ("1111111110" + "0000111110", True),  # five zeros
-        ("1111111110" + "0000011110", False),  # six
-        ("1111111110" + "0000111111", False),  # not off at the end
-        ("1111111110" + "0000101110", False),  # not on throughout
-        ("1111111100" + "1111111110", False),  # off too early
-        ("1111111111" + "1111111110", False),  # never off in between
-        ("1111111110" + "0000000000", False),  # not on again
+        ("1111111110" + "1111111110", 3),
+        ("1111111110" + "0000111110", 3),  # five zeros
+        ("1111111110" + "0000011110", 2),  # six
+        ("1111111110" + "0000111111", 2),  # not off at the end
+        ("1111111110" + "0000101110", 2),  # not on throughout
+        ("1111111110" + "0001111111", 2),  # an RNN after the paper's 1,000 epochs
+        ("1111111110" + "0000000000", 1),  # not on again
+        ("1111111100" + "1111111110", 0),  # off too early
+        ("1111111111" + "1111111110", 0),  # never off in between
     ],
 )
-def test_the_rule_of_double_isi(answers, passed):
-    assert counts_twice(answers, 10) is passed
+def test_the_grades_of_double_isi(answers, grade):
+    assert grade_double(answers, 10) == grade
+
+
+def test_offsets_are_counted_alone():
+    """A model that never predicts the offset answers 97 of 100 determined steps correctly, and no offset."""
+    task = counting(length=400)
+    batch = task.sample(400, 50, np.random.default_rng(6))
+
+    def at_most(ones):
+        def answer(inputs, state):
+            on = inputs[..., 0]
+            run = torch.zeros_like(on)
+            for t in range(on.shape[1]):
+                run[:, t] = on[:, t] * (1 + (run[:, t - 1] if t else 0))
+            return torch.where((run > 0) & (run < ones), 1.0, -1.0)[..., None], state
+
+        return answer
+
+    shown = sum(signal.count("10") for signal in ("".join(map(str, s)) for s, _, _ in rows(batch)))
+    assert count_offsets(at_most(10), batch, 10) == {"shown": shown, "predicted": shown}
+    for wrong in (9, 11, 0):
+        assert count_offsets(at_most(wrong), batch, 10) == {"shown": shown, "predicted": 0}
+    never, _ = at_most(1000)(batch.inputs, None)
+    right = task.correct(never, batch) & batch.mask
+    assert 0.96 < right.sum() / batch.mask.sum() < 0.98
 
 
 def test_what_a_model_is_examined_by():
     record = counting().examine(scripted(lambda past: run_of_ones(past) % 10 > 0), np.random.default_rng(0))
+    assert record["offsets"]["shown"] == record["offsets"]["predicted"] > 64
     assert [test["passed"] for test in record["phase_alignment"]] == [True, True, True]
     assert all(len(test["signal"]) == len(test["answers"]) for test in record["phase_alignment"])
+    assert [test["grade"] for test in record["phase_alignment"]] == [0, 0, 3]
     assert right_answers(4) == "1110"
     assert answered(scripted(lambda past: past[-1]), "0110") == "0110"
 

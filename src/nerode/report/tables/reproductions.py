@@ -11,8 +11,15 @@ from rich.text import Text
 from nerode.proofs import FRAGILE, PREDICT, WINDOW
 from nerode.records import CellResult, LineResult, TableResult
 
-_STYLES = {"agrees": "green", "in kind": "green", "differs": "red", "not learned here": "yellow"}
-HEADINGS = ("task", "model", "column", "published", "ours: average (range; seeds)", "theory", "agrees?")
+_STYLES = {
+    "agrees": "green",
+    "in kind": "green",
+    "differs": "red",
+    "the paper fails as well": "yellow",
+    "not learned here": "yellow",
+}
+OURS = "ours: mean ± 95 % interval, or median (range)"
+HEADINGS = ("task", "model", "column", "published", f"{OURS}, seeds", "theory", "agrees?")
 
 
 def reproduction_table(result: TableResult) -> Table:
@@ -57,13 +64,19 @@ def ours_text(result: TableResult, line: LineResult, cell: CellResult) -> str:
 
 
 def average_text(result: TableResult, cell: CellResult, remarks: Sequence[str] = ()) -> str:
-    """Returns the average of the seeds and, in brackets, their range, whether they are split, and remarks."""
+    """Returns the mean of the seeds with its 95 % interval, or their median with the range, and remarks."""
     values = cell.values
-    low, high = min(values), max(values)
-    inner = [f"{value_text(result, low)}–{value_text(result, high)}"] if remarks or low != high else []
-    inner += ["split"] if cell.split else []
-    middle = value_text(result, fmean(values) if result.average == "mean" else median(values))
-    return f"{middle} ({'; '.join([*inner, *remarks])})" if inner else middle
+    inner = ["split"] if cell.split else []
+    if result.average == "mean":
+        middle = value_text(result, fmean(values))
+        if cell.half_width:
+            middle += f" ± {value_text(result, cell.half_width)}"
+    else:
+        middle = value_text(result, median(values))
+        if min(values) != max(values):
+            inner.insert(0, f"{value_text(result, min(values))}–{value_text(result, max(values))}")
+    inner += remarks
+    return f"{middle} ({'; '.join(inner)})" if inner else middle
 
 
 def value_text(result: TableResult, value: float) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nerode.reproduce.published.small_models import small_model, spec
-from nerode.reproduce.records import TICKS, Finding, LengthRange, PaperTable, TableCell, TableLine
+from nerode.reproduce.published.small_models import NEVER, small_model, spec
+from nerode.reproduce.records import TICKS, Finding, PaperTable, TableCell, TableLine
 
 MODELS = {
     "RNN": "elman-tanh",
@@ -21,11 +21,12 @@ SIGNALS: dict[int, dict[str, Any]] = {
     600: {"on": 30, "off": [60, 120], "length": 600},
     1000: {"on": 50, "off": [100, 200], "length": 1000},
 }
-LEARNED = 0.995
-"""Share of determined steps: one offset in seven may be missed where the signal is on for 10, off for 20."""
+LEARNED = 0.9
+"""Share of the offsets that a seed has to predict, each with all steps of its time on."""
 
-_RATES = {"RNN": 1e-2, "LSTM": 2e-2, "GRU": 2e-2, "NRU": 5e-3, "TF": 3e-3, "S4D": 1e-2, "Mamba": 1e-2}
-_EPOCHS = {"TF": 40, "NRU": 60, "Mamba": 80}
+_LONG_RATES = {"RNN": 3e-3, "NRU": 3e-3, "TF": 1e-3}
+"""Rates on the signals of 600 and 1,000 steps, where they are not 5e-3; that of the short one is 1e-3."""
+
 _TABLE_4 = {
     200: "✓✓ ✓✓ ✓✓ ✓✓ ✗✗ ✓✓ ✗✗",
     600: "✓✓ ✓✓ ✓✓ ✓✓ ✗✗ ✓✓ ✗✗",
@@ -41,33 +42,31 @@ def _tick(printed: str, model: str, size: int) -> str:
     return printed.split()[list(MODELS).index(model)][SIZES.index(size)]
 
 
-def _own_model(model: str, size: int, depth: int) -> dict[str, Any]:
+def _spec(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]:
+    """The paper's 1,000 epochs; on the long signals training ends when the signal is learned."""
     settings: dict[str, Any] = {"states": 16} if model == "S4D" else {"states": 4} if model == "Mamba" else {}
     if model in ("RNN", "LSTM", "GRU", "NRU"):
         settings["hidden"] = size
-    return small_model(MODELS[model], depth=depth, width=size, rate=_RATES[model], **settings)
-
-
-def _spec(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]:
-    own = _own_model(model, size, depth)
-    if size == 64:
-        own["optimiser"]["rate"] /= 4
+    rate = 1e-3 if length == 200 else _LONG_RATES.get(model, 5e-3)
+    own = small_model(MODELS[model], depth=depth, width=size, rate=rate, **settings)
+    own["optimiser"] |= {"name": "adam", "decay": 0.0}
     return spec(
         "counting",
         own,
         settings=SIGNALS[length],
-        epochs=_EPOCHS.get(model, 100),
+        epochs=1000,
         sample=200,
         batch=20,
-        evaluate_every=20,
+        evaluate_every=500 if length == 200 else 100,
         validation=64,
         measure="token",
-        stop={"threshold": 0.999, "patience": 2},
+        stop=NEVER if length == 200 else {"threshold": 0.9999, "patience": 3},
         test_sequences=64,
     )
 
 
 def _paper(model: str, size: int, length: int, depth: int = 1) -> dict[str, Any]:
+    """The paper's models and epochs; the optimiser, its rate and the batches are ours, it gives none."""
     name = {"TF": "transformer"}.get(model, model.lower())
     return {
         "task": {"name": "counting", "settings": SIGNALS[length]},
@@ -91,28 +90,41 @@ def _line(model: str, size: int, length: int, cells: tuple[TableCell, ...], dept
         architecture={"nru-one-head": "nru"}.get(MODELS[model], MODELS[model]),
         cpu=_spec(model, size, length, depth) if _runs(model, length) else None,
         paper=_paper(model, size, length, depth),
-        note="at most 100 epochs of 200 sequences",
     )
 
 
-def _offset(length: int, printed: str) -> TableCell:
+def _offset(printed: str) -> TableCell:
     return TableCell(
         column="offset",
-        reading=LengthRange(low=length, high=length, measure="token"),
+        reading=Finding(name="offset"),
         published=TICKS.get(printed),
         printed=printed,
         trained=True,
     )
 
 
-_LEARNED_OFFSET = TableCell(
-    column="offset",
-    reading=LengthRange(low=200, high=200, measure="token"),
-    trained=True,
-    threshold=LEARNED,
+def _learned_offset(model: str, size: int, depth: int = 1) -> TableCell:
+    """The offset in a table about something else, with what the paper has of it elsewhere."""
+    printed = "✓" if depth > 1 else _tick(_TABLE_4[200], model, size)
+    return TableCell(
+        column="offset",
+        reading=Finding(name="offset"),
+        trained=True,
+        threshold=LEARNED,
+        elsewhere=TICKS[printed],
+    )
+
+
+_CORRECTED = (
+    "new test sequences; offsets are scored alone, each with all steps of its time on, because a network "
+    "that never predicts one has 0.97, 0.99 and 0.994 of all determined steps; Adam at rates of 1e-3 to "
+    "5e-3, 200 sequences and batches of 20 are ours: the paper gives a grid of rates, chosen by "
+    "extrapolation, and no optimiser, number of sequences or batch"
 )
-_CORRECTED = "new test sequences; stopping is decided by validation on the signal of training"
-_SCALE = "at most 40 to 100 epochs at rates of 1e-2 for 1,000 epochs; 16 states (S4D) and 4 (Mamba) for 64"
+_SCALE = (
+    "16 states (S4D) and 4 (Mamba) for 64, 161 to 761 parameters at hidden size 8 where the paper prints 99 "
+    "to 3,641; training on signals of 600 and 1,000 steps ends when 0.9999 of the validation steps are right"
+)
 
 TABLE_4 = PaperTable(
     name="table-4",
@@ -122,29 +134,36 @@ TABLE_4 = PaperTable(
     threshold=LEARNED,
     protocol="next step of a signal that is on for a fixed time and off for a random one, 1,000 epochs; a "
     "tick is at least 3 of 5 seeds that predict the offset",
-    corrected=_CORRECTED
-    + f"; a tick is {LEARNED:g} of the determined steps, which 3 of 5 seeds have to reach",
+    corrected=_CORRECTED + f"; a tick is {LEARNED:g} of the offsets, which 3 of 5 seeds have to reach",
     scale=_SCALE + "; transformers on the short signal only",
+    average="median",
     lines=tuple(
-        _line(model, size, length, (_offset(length, _tick(_TABLE_4[length], model, size)),))
+        _line(model, size, length, (_offset(_tick(_TABLE_4[length], model, size)),))
         for length in SIGNALS
         for size in SIZES
         for model in MODELS
     ),
     remarks=(
-        "One layer of Mamba: a count to 10 is star-free, so that gates in [0, 1] do not forbid it; the "
-        "paper explains its cross by the lack of complex eigenvalues.",
+        "One layer of Mamba: a count to 10 is star-free, so that gates in [0, 1] do not forbid it. The "
+        "paper says that its solution for S4D needs complex eigenvalues, and asks whether there is another.",
     ),
 )
 
 
 def _phases(model: str, size: int) -> tuple[TableCell, ...]:
-    cells = []
-    for name, title in (("two-isi", "Two ISI"), ("double-isi", "Double ISI")):
-        printed = _tick(_TABLE_5[name], model, size)
-        reading = Finding(name="two-isi") if name == "two-isi" else Finding(name="double-isi")
-        cells.append(TableCell(column=title, reading=reading, published=TICKS[printed], printed=printed))
-    return (_LEARNED_OFFSET, *cells)
+    two, double = (_tick(_TABLE_5[name], model, size) for name in ("two-isi", "double-isi"))
+    return (
+        _learned_offset(model, size),
+        TableCell(column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[two], printed=two),
+        TableCell(
+            column="Double ISI",
+            reading=Finding(name="double-isi", at=2),
+            published=TICKS[double],
+            printed=double,
+        ),
+        TableCell(column="Double ISI, off in the middle", reading=Finding(name="double-isi", at=1)),
+        TableCell(column="Double ISI, off at the end, too", reading=Finding(name="double-isi", at=3)),
+    )
 
 
 TABLE_5 = PaperTable(
@@ -157,19 +176,19 @@ TABLE_5 = PaperTable(
     "least 3 of 5 seeds that are right",
     corrected=_CORRECTED + "; the tests are defined bit by bit in nerode.tasks.synthetic.counting",
     scale=_SCALE,
+    average="median",
     lines=tuple(_line(model, size, 200, _phases(model, size)) for size in SIZES for model in MODELS),
     remarks=(
-        "Checked: the answered bits of every run (`examination.phase_alignment` of its result.json). While a "
-        "signal of twice the time is on, all networks that learned the offset answer off after the first "
-        "half; most then stay off, some go on again and end early. None counts the second half. The paper "
-        "does not say what counts as passed, and its runs last 1,000 epochs; ours end when validation is "
-        "right.",
-        "Two ISI differs between seeds of one model; a tick rests on 3 of 5.",
+        "The paper does not print what counts as passed. Its words on Double ISI are that a model should "
+        '"deactivate briefly, then reactivate and continue counting": off at the end of the first half, and '
+        "on again while the signal is on. That is the column Double ISI. The two columns after it ask for "
+        "less (off at the end of the first half) and for more (off at the end of the second half, too).",
+        "Two ISI is scored at the shorter of two gaps, twice the longest time off of training.",
     ),
 )
 
 _FIGURE = tuple(
-    _line(model, 8, 200, (_offset(200, "✓"),), depth=2 if model == "Mamba" else 1)
+    _line(model, 8, 200, (_offset("✓"),), depth=2 if model == "Mamba" else 1)
     for model in MODELS
     if model != "TF"
 )
@@ -183,6 +202,7 @@ FIGURE_2 = PaperTable(
     "with two layers",
     corrected=_CORRECTED,
     scale=_SCALE,
+    average="median",
     lines=_FIGURE,
 )
 
@@ -192,7 +212,7 @@ def _figure_3(model: str, printed: str) -> TableLine:
     cell = TableCell(
         column="Two ISI", reading=Finding(name="two-isi"), published=TICKS[printed], printed=printed
     )
-    return _line(model, 8, 200, (_LEARNED_OFFSET, cell), depth=depth)
+    return _line(model, 8, 200, (_learned_offset(model, 8, depth), cell), depth=depth)
 
 
 FIGURE_3 = PaperTable(
@@ -205,6 +225,7 @@ FIGURE_3 = PaperTable(
     "and fails one of the two tests",
     corrected=_CORRECTED,
     scale=_SCALE,
+    average="median",
     lines=(_figure_3("Mamba", "✓"),),
     remarks=(
         "The caption of figure 3 calls Two ISI the consecutive one, and so it is read here; the text once "

@@ -23,6 +23,7 @@ _SMALL: dict[str, tuple[int, dict[str, Any], float]] = {
     "pd-ssm": (16, {}, 5e-3),
     "transformer": (32, {}, 1e-3),
     "transformer-nope": (32, {}, 1e-3),
+    "transformer-alibi": (32, {}, 1e-3),
     "transformer-sine": (32, {}, 1e-3),
 }
 """Width, settings of the layers and learning rate; the rates of cells and of Mamba are measured ones."""
@@ -50,6 +51,23 @@ def small_model(
         },
         "optimiser": {"rate": rate or usual_rate},
     }
+
+
+def falling(model: dict[str, Any], *, hold: int = 0, warm_up: int = 100, **optimiser: Any) -> dict[str, Any]:
+    """Returns the tables of a model whose rate rises, is held and falls along a cosine to the last update.
+
+    Args:
+        model: the tables of a model, as `small_model` gives them.
+        hold: updates after the warm-up before the rate falls.
+        warm_up: updates over which it rises.
+        optimiser: further settings of the optimiser.
+    """
+    own = {**model["optimiser"], "warm_up": warm_up, "schedule": "cosine", **optimiser}
+    return {**model, "optimiser": {**own, "hold": hold} if hold else own}
+
+
+NEVER = {"threshold": 2.0, "patience": 1}
+"""The stop rule of a run that goes on after the lengths of training are learned."""
 
 
 def spec(

@@ -12,6 +12,10 @@ answers in between do not count, because nothing says when the signal goes on.
 
 Double ISI: on for twice the time. Passed if the first half is answered correctly, and then, after at most
 ISI/2 zeros (with the one that ends the first half), there are ones again until a zero ends the second half.
+The paper says less ("deactivate briefly, then reactivate and continue counting"), so there are three grades:
+1 if the first half is answered correctly, 2 if a one follows while the signal is on, 3 if it is passed.
+
+Offsets are scored alone: of all determined steps of a long signal they are less than a hundredth.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ class PhaseTest:
         signal: what the model read, one bit per step.
         answers: what it predicted after each step.
         passed: whether the answers are correct in the sense of this file.
+        grade: of "double-isi", from 0 to 3 in the sense of this file.
     """
 
     name: str
@@ -49,6 +54,7 @@ class PhaseTest:
     signal: str
     answers: str
     passed: bool
+    grade: int = 0
 
 
 def phase_alignment(answer: Answer, *, on: int, off: tuple[int, int]) -> tuple[PhaseTest, ...]:
@@ -73,8 +79,17 @@ def phase_alignment(answer: Answer, *, on: int, off: tuple[int, int]) -> tuple[P
         tests.append(PhaseTest(name="two-isi", gap=gap, signal=signal, answers=answers, passed=passed))
     signal = before + stay + stay + after
     answers = answered(answer, signal)
-    passed = counts_twice(answers[len(before) : len(before) + 2 * on], on)
-    tests.append(PhaseTest(name="double-isi", gap=0, signal=signal, answers=answers, passed=passed))
+    grade = grade_double(answers[len(before) : len(before) + 2 * on], on)
+    tests.append(
+        PhaseTest(
+            name="double-isi",
+            gap=0,
+            signal=signal,
+            answers=answers,
+            passed=grade == _COUNTS_TWICE,
+            grade=grade,
+        )
+    )
     return tuple(tests)
 
 
@@ -83,13 +98,33 @@ def right_answers(on: int) -> str:
     return "1" * (on - 1) + "0"
 
 
-def counts_twice(answers: str, on: int) -> bool:
-    """Returns whether the answers to a signal that is on for twice its time pass Double ISI."""
+_COUNTS_TWICE = 3
+
+
+def grade_double(answers: str, on: int) -> int:
+    """Returns the grade of the answers to a signal that is on for twice its time."""
     first, rest = answers[:on], answers[on:]
     if first != right_answers(on):
-        return False
+        return 0
     zeros = 1 + len(rest) - len(rest.lstrip("0"))
-    return zeros <= on // 2 and rest == "0" * (zeros - 1) + "1" * (on - zeros) + "0"
+    if zeros <= on // 2 and rest == "0" * (zeros - 1) + "1" * (on - zeros) + "0":
+        return _COUNTS_TWICE
+    return 2 if "1" in rest else 1
+
+
+@torch.no_grad()
+def count_offsets(answer: Answer, batch: Batch, on: int) -> dict[str, int]:
+    """Returns how many times on are shown to their end, and after how many of them the end is predicted.
+
+    It is predicted if the answers are ones until the last step of the time on, and a zero there.
+    """
+    scores, _ = answer(batch.inputs, None)
+    said = scores[..., 0] > 0
+    ends = batch.inputs[..., 0].bool() & ~batch.targets[..., 0].bool()
+    right = ends & ~said
+    for back in range(1, on):
+        right[:, back:] &= said[:, :-back]
+    return {"shown": int(ends.sum()), "predicted": int(right.sum())}
 
 
 @torch.no_grad()
@@ -98,6 +133,10 @@ def answered(answer: Answer, signal: str) -> str:
     inputs = torch.tensor([[[float(bit)] for bit in signal]])
     scores, _ = answer(inputs, None)
     return "".join("1" if score > 0 else "0" for score in scores[0, :, 0].tolist())
+
+
+_SIGNALS = 64
+"""Test signals whose offsets are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +254,11 @@ class Counting(Task):
         return functional.binary_cross_entropy_with_logits(scores, batch.targets.to(scores.dtype))
 
     def examine(self, answer: Answer, rng: np.random.Generator) -> dict[str, Any]:
-        """Returns the tests of phase alignment, with the bits that were answered."""
-        tests = phase_alignment(answer, on=self.settings.on, off=self.settings.off)
-        return {"phase_alignment": [to_mapping(test) for test in tests]}
+        """Returns the offsets that are predicted, and the tests of phase alignment with all answered bits."""
+        settings = self.settings
+        tests = phase_alignment(answer, on=settings.on, off=settings.off)
+        offsets = count_offsets(answer, self.draw("test", settings.length, _SIGNALS, rng), settings.on)
+        return {"phase_alignment": [to_mapping(test) for test in tests], "offsets": offsets}
 
     def _signals(self, length: int, count: int, off: tuple[int, int], rng: np.random.Generator) -> Batch:
         signal = self._draw_signal(length + 1, count, off, rng)
