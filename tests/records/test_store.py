@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.records import RunOutput, RunStore, find_run, list_runs, read_metrics, run_name
-from nerode.records.store import INDEX, read_key
+from nerode.records import LOCK, RunOutput, RunStore, find_run, list_runs, read_metrics, run_name
+from nerode.records.lock import GUARD
+from nerode.records.store import INDEX, claim_store, read_key
 from nerode.sweeps.running import execute
 from tests.records.faulty_disk import FaultyDisk
 from tests.sweeps.toy import TOY, Toy, assert_right, job
@@ -253,3 +254,17 @@ def test_runs_are_found_by_the_beginning_of_their_keys_and_as_the_last(tmp_path,
         find_run(Path("ab"))
     with pytest.raises(InputError, match="there is no finished run in other"):
         find_run(Path("other/last"))
+
+
+def test_what_an_early_kill_leaves_does_not_claim_a_folder(tmp_path):
+    left = (LOCK, GUARD, f".{'0a' * 16}.new")
+    for count in range(4):
+        for name in left[:count]:
+            (tmp_path / name).write_text("")
+        claim_store(tmp_path)
+    for name in ("mine.txt", ".new", f".{'0g' * 16}.new", f"{LOCK}.old"):
+        (tmp_path / name).write_text("")
+        with pytest.raises(InputError, match="has files in it, but not runs of nerode"):
+            claim_store(tmp_path)
+        (tmp_path / name).unlink()
+    claim_store(tmp_path)

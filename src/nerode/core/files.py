@@ -305,7 +305,13 @@ def claim_file(path: Path, *, force: bool = False) -> None:
 
 
 def claim_folder(
-    folder: Path, *, holds: tuple[str, ...], form: str = "", of: str = "", force: bool = False
+    folder: Path,
+    *,
+    holds: tuple[str, ...],
+    form: str = "",
+    of: str = "",
+    force: bool = False,
+    ignored: tuple[str, ...] = (),
 ) -> None:
     """Refuses a folder for outputs before any work is done.
 
@@ -315,6 +321,7 @@ def claim_folder(
         form: the format of the record that the file must be.
         of: what such folders hold, for the message ("runs", "a network").
         force: whether it may be filled all the same.
+        ignored: names with wildcards of files that a stopped command leaves before it has written anything.
 
     Raises:
         InputError: if it may not be filled, or cannot be written.
@@ -322,7 +329,8 @@ def claim_folder(
     with _told(folder):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"cannot write {folder}: it is no folder; name another")
-        if folder.is_dir() and any(folder.iterdir()) and not force:
+        left = {path for name in ignored for path in folder.glob(name)}
+        if folder.is_dir() and not force and any(path not in left for path in folder.iterdir()):
             found = (path for name in holds for path in folder.glob(name))
             if not any(path.is_dir() or is_own(path, form=form) for path in found):
                 raise InputError(

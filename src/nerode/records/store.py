@@ -44,7 +44,7 @@ from nerode.core import (
     read_text,
     to_mapping,
 )
-from nerode.records.lock import locked
+from nerode.records.lock import GUARD, LOCK, locked
 from nerode.records.run_record import RUN_FORMAT, RunRecord
 
 SPEC = "spec.json"
@@ -262,7 +262,15 @@ def claim_store(root: Path, *, force: bool = False) -> None:
         InputError: as `claim_folder`.
     """
     holds = (WORK, DAMAGED, *(f"{deeper}{RESULT}" for deeper in ("*/", "*/*/", "*/*/*/")))
-    claim_folder(root, holds=holds, form=RUN_FORMAT, of="runs of nerode", force=force)
+    # A sweep that is killed early leaves its lock, and perhaps the file that was to become it.
+    claim_folder(
+        root,
+        holds=holds,
+        form=RUN_FORMAT,
+        of="runs of nerode",
+        force=force,
+        ignored=(LOCK, GUARD, f".{'[0-9a-f]' * 32}.new"),
+    )
 
 
 def run_name(key: str) -> str:
