@@ -73,6 +73,8 @@ class CounterMachine:
     rules: tuple[CounterRule, ...]
 
     def __post_init__(self) -> None:
+        if not self.alphabet.symbols:
+            raise InputError("a counter machine needs an alphabet with at least one letter")
         if len(self.increments) != len(self.alphabet):
             raise InputError(
                 f"there are increments for {len(self.increments)} letters, but {len(self.alphabet)} letters"

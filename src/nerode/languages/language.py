@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nerode.core import Budget, Shown
+from nerode.core import Budget, InputError, Shown
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
@@ -154,6 +154,8 @@ class RegularLanguage(Language):
 
     def __post_init__(self) -> None:
         given = self.automaton
+        if not given.alphabet.symbols:
+            raise InputError(f"the language {self.name} has no letters; give its alphabet at least one")
         object.__setattr__(self, "automaton", minimise(given))
         if self.state_names:
             object.__setattr__(self, "state_names", merged_names(given, self.automaton, self.state_names))
