@@ -301,3 +301,14 @@ def test_what_is_not_proved_is_not_renewed(tmp_path: Path, parts: Parts) -> None
     assert refused.code == 2
     assert "fails on" in refused.err
     assert json.loads((tmp_path / CERTIFICATE_FILE).read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("origin", [None, [], "compiled", {}])
+def test_what_nerode_cannot_read_is_not_verified(tmp_path: Path, parts: Parts, origin: object) -> None:
+    """The kernel has no use for the origin of a network, and does not read it."""
+    network = {**parts[NETWORK_FILE], "origin": origin}  # type: ignore[dict-item]
+    certificate = {**parts[CERTIFICATE_FILE], "network": content_hash(network)}  # type: ignore[dict-item]
+    write(tmp_path, {**parts, NETWORK_FILE: network, CERTIFICATE_FILE: certificate})
+    with pytest.raises(FormatError, match="not a network"):
+        check_folder(tmp_path)
+    assert run("verify", str(tmp_path)).code == 2

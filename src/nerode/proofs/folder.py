@@ -219,6 +219,9 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
     folder = Path(folder)
     try:
         result = kernel.check_folder(folder, budget=kernel_budget(budget))
+        if result.ok:
+            # The kernel reads what it needs; what it accepts must also be a network of nerode.
+            read_network(folder), read_language(folder)
         failure = _other_weights(folder) if result.ok else None
         return result if failure is None else CheckResult(ok=False, claims=(), failure=failure)
     except Unreadable as error:
