@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
+from nerode.compiler import compile_language
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.kernel import (
     ANY_ORDER,
@@ -249,3 +250,19 @@ def test_a_register_that_fades_too_slowly_is_refuted_or_unproved() -> None:
     assert isinstance(answer, Refutation)
     assert answer.word[-1] == "0"
     assert not isinstance(answer, Unproved)
+
+
+@pytest.mark.parametrize("target", ["orthogonal", "aussm"])
+def test_a_word_outside_the_valid_prefixes_does_not_refute_what_is_open_on_them(target: str) -> None:
+    language = find_language("dyck-8-10")
+    network = compile_language(language, target)
+    assert "only for prefixes of valid words" in network.origin.route
+    answer = certify_exact(network, language)
+    assert isinstance(answer, Unproved)
+    assert "after 1), with which no word begins" in answer.reason
+    # With a score that is never positive it is wrong on the empty prefix of every word.
+    scores = network.decoder.scores
+    wrong = replace(scores, bias=tuple(b - 100 for b in scores.bias))
+    answer = certify_exact(replace(network, decoder=replace(network.decoder, scores=wrong)), language)
+    assert isinstance(answer, Refutation)
+    assert answer.word == ("(1",)

@@ -171,7 +171,7 @@ def certify_boxes(network: Network, language: Language, *, budget: Budget | None
         return Unproved(reason=str(stop))
     if found is None:
         # The kernel looks for a word on which the network fails before it looks at the intervals.
-        failed = prover.failing_word(PREDICT)
+        failed = prover.failing_word(VALID_PREFIXES)
         return failed or Unproved(reason="no intervals were found that every letter maps into each other")
     return prover.certify(BOXES, [{"task": task, **found} for task in (PREDICT, VALID_PREFIXES)])
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate
+from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Refutation
 from nerode.languages import CounterLanguage, Language
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.network import LogitDecoder, Network
@@ -151,8 +151,27 @@ def certify_exact(
     best = _certify(prover, network, language, PREDICT)
     if isinstance(best, Certificate):
         return best
-    weaker = _certify(prover, network, language, VALID_PREFIXES)
-    return best if isinstance(weaker, Unproved) else weaker
+    return _stronger(language, best, _certify(prover, network, language, VALID_PREFIXES))
+
+
+def _stronger(language: Language, best: Outcome, weaker: Outcome) -> Outcome:
+    """The outcome for all words and that for valid prefixes, as one.
+
+    A word that no word of the language begins with refutes nothing about valid prefixes: where these are
+    open, so is the network.
+    """
+    if not isinstance(weaker, Unproved):
+        return weaker
+    if not isinstance(best, Refutation):
+        return best
+    word = language.alphabet.encode(best.word)
+    if all(a in before.symbols for a, before in zip(word, language.legal_along(word), strict=False)):
+        return best
+    got, expected = (", ".join(answer) or "nothing" for answer in (best.got, best.expected))
+    return Unproved(
+        reason=f"after {language.alphabet.decode(word)}, with which no word begins, it says {got} and not "
+        f"{expected}; of valid prefixes: {weaker.reason}"
+    )
 
 
 def _certify_counters(prover: Prover, network: Network, language: Language) -> Outcome:
@@ -182,7 +201,7 @@ def _certify_counters(prover: Prover, network: Network, language: Language) -> O
         return best if isinstance(best, Certificate) else weaker
     if best is None:
         best = _certify(prover, network, language, PREDICT)
-    return best if isinstance(weaker, Unproved) else weaker
+    return _stronger(language, best, weaker)
 
 
 def _certify_few(prover: Prover, network: Network, language: Language, most: int) -> Outcome | None:
