@@ -400,7 +400,8 @@ class _FadingReplay(_Replay):
         low, high = bounds
         wanted = torch.tensor([a in legal.symbols for a in range(len(self.moves[node]))] + [legal.end])
         # What the module itself says at both ends is looked at, too: its reading might be of another step.
-        said = all(torch.equal(scores[0] > 0, wanted) for scores, _ in ends)
+        # A score that is not a finite number is no answer.
+        said = all(torch.equal(scores[0] > 0, wanted) and scores.isfinite().all() for scores, _ in ends)
         if not said or not bool(torch.where(wanted, low > 0, high < 0).all()):
             return self._failure(f"an answer at node {target} is wrong, or open", "moves")
         return None
