@@ -1,4 +1,4 @@
-"""`nerode export`: a compiled network as an ONNX file, or its model as another library loads it."""
+"""`nerode export`: a compiled network as an ONNX or a Coq file, or its model as another library loads it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ import click
 
 from nerode.cli.models import MODEL
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
-from nerode.core import Budget, InputError, claim_file, claim_folder, missing_extra, plural
+from nerode.core import (
+    Budget,
+    InputError,
+    claim_file,
+    claim_folder,
+    missing_extra,
+    plural,
+    write_atomically,
+)
 from nerode.network import Network
-from nerode.proofs import graph_claims, read_language, read_network
+from nerode.proofs import folder_to_coq, graph_claims, read_language, read_network
 from nerode.records import IMPORT_FILE, REFUTED, ModelClaim, claims_to_json, read_import
 
 LIBRARIES = ("huggingface", "mamba-ssm", "fla")
@@ -27,13 +35,13 @@ _CHECK_SECONDS = 60.0
     "--out",
     type=PATH,
     required=True,
-    help="ONNX file (.onnx) or, for another library, folder to write.",
+    help="ONNX (.onnx) or Coq file (.v) or, for another library, folder to write.",
 )
 @default_option(
     "--to",
     default="onnx",
-    type=click.Choice(("onnx", *LIBRARIES)),
-    help="ONNX graph of the network, or the weights in DIR/model/ for a library.",
+    type=click.Choice(("onnx", "coq", *LIBRARIES)),
+    help="ONNX graph of the network, its theorems in Coq, or the weights in DIR/model/ for a library.",
 )
 @default_option("--dtype", default="float32", help="ONNX: float32 or float64.")
 @click.option(
@@ -58,6 +66,9 @@ def export(
     on any program is printed and written into the metadata of the file under "claims". If nothing does, the
     network is run in the format, and a graph that fails on some word is refused.
 
+    coq: the network, the language and the theorems of the certificate as one readable file. It is a theorem
+    where coqc accepts it (`make formal` installs Coq and compiles the library that the file imports).
+
     huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
     letter; `generate()` with sampling emits words of the language. mamba-ssm and fla: the state dict under
     their names. DIR/model/ has to be a whole model as published (`compile --surroundings published`).
@@ -65,9 +76,13 @@ def export(
     \b
     nerode compile "(ab)*" --to diagonal -o ab/
     nerode export ab/ -o ab.onnx
+    nerode export ab/ --to coq -o ab.v
     nerode compile flip-flop --to mamba -o flip-flop/
     nerode export flip-flop/ --to huggingface -o flip-flop-hf/
     """
+    if to == "coq":
+        _export_coq(folder, out, force=force, as_json=as_json)
+        return
     if to != "onnx":
         _export_model(folder, out, to, force=force, as_json=as_json)
         return
@@ -114,6 +129,19 @@ def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) 
             "another architecture, or give --refuted to write the graph with that in its metadata"
         )
     return (*claims, found)
+
+
+def _export_coq(folder: Path, out: Path, *, force: bool, as_json: bool) -> None:
+    """Writes the theorems about a compiled network."""
+    claim_file(out, force=force)
+    found = folder_to_coq(folder)
+    write_atomically(out, found.text)
+    if as_json:
+        item = {"out": str(out), "to": "coq", "bytes": out.stat().st_size, "theorems": list(found.theorems)}
+        click.echo(json.dumps(item, ensure_ascii=False))
+    else:
+        click.echo(f"{out}: {', '.join(found.theorems)}")
+        click.echo(f"coqc has the last word: make formal && coqc -Q out/formal Nerode {out}")
 
 
 def _export_import(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.boxes import certify_boxes
     from nerode.proofs.certification import certify
+    from nerode.proofs.coq import CoqFile, NotPrintable, folder_to_coq
     from nerode.proofs.folder import (
         RUN_WEIGHTS,
         check,
