@@ -34,7 +34,7 @@ this page from the files under `experiments/`. A finding at a smaller scale than
 
 *The memory paper* is "On memory and generalization in the era of linear recurrence" (anonymous, 2025).
 *The n-gram paper* is "State space models can express n-gram languages" (Nandakumar et al., 2025).
-`nerode papers` lists all papers.
+`nerode list papers` lists all papers.
 """
 
 

@@ -211,7 +211,7 @@ def _settings() -> str:
         "`optimizer` and `optimiser.lr` are understood as well. With `--arch`, width, settings of layers and "
         "rate have defaults per architecture. Training runs on the CPU; there is no setting for a device.",
         "",
-        "The settings of a task (`task.settings.…`) are those of its kind; `nerode tasks` lists the tasks.",
+        "The settings of a task (`task.settings.…`) are those of its kind; `nerode list tasks` lists them.",
     ]
     for table, config in (
         ("task", TaskConfig),

@@ -47,7 +47,7 @@ def test_the_example_runs_continues_and_grows(tmp_path):
     file, out = tmp_path / "example.toml", tmp_path / "out"
 
     def sweep():
-        outcome = run("sweep", str(file), "--out", str(out), "--jobs", "1", "--settle", "off")
+        outcome = run("train", str(file), "--out", str(out), "--jobs", "1", "--settle", "off")
         assert outcome.code == 0, outcome.err
         return outcome.out
 

@@ -69,7 +69,7 @@ def test_names_by_pattern_and_in_any_case_are_taken_once(tmp_path: Path) -> None
     ("arguments", "message"),
     [
         (("--only", "parity,tomita-9"), "tomita-"),
-        (("--only", ","), "nerode languages"),
+        (("--only", ","), "nerode list languages"),
         (("--suite", "tomito"), "tomita"),
         (("--suite", "tomita", "--only", "parity"), "exclude each other"),
         (("--only", "parity", "--jobs", "0"), "--jobs"),

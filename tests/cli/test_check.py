@@ -155,9 +155,9 @@ def test_listings(command):
 
 
 def test_one_suite():
-    rows = run("languages", "--suite", "bhattamishra-27", "--json").out.splitlines()
+    rows = run("list", "languages", "--suite", "bhattamishra-27", "--json").out.splitlines()
     assert len(rows) == 27
-    assert run("languages", "--suite", "nonsense").code == 2
+    assert run("list", "languages", "--suite", "nonsense").code == 2
 
 
 def test_the_next_command_names_the_language_as_it_was_asked_for(tmp_path):

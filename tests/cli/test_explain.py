@@ -86,7 +86,7 @@ def test_a_target_that_cannot_be_written_is_one_clear_error(
         (("(a", "-o", "x.html"), "column"),
         (("parity",), "--output"),
         (("parity", "-o", "x.html", "--arch", "mambo"), "mamba"),
-        (("parity", "-o", "x.html", "--arch", ","), "nerode architectures"),
+        (("parity", "-o", "x.html", "--arch", ","), "nerode list architectures"),
         (("parity", "-o", "x.html", "--sense", "certain"), "finite-precision"),
         (("parity", "-o", "x.html", "--max-seconds", "0"), "above 0"),
         (("(a|b)*a(a|b){24}", "-o", "x.html"), "--max-states"),

@@ -1,4 +1,4 @@
-"""`nerode extract` and `nerode compare`, on compiled networks and on short runs."""
+"""`nerode analyse --automaton` and `nerode compare`, on compiled networks and on short runs."""
 
 from __future__ import annotations
 
@@ -58,22 +58,32 @@ def test_what_a_file_calls_its_language_is_not_believed(compiled: Path, tmp_path
     path = place / "language.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "name": "tomita-2"}))
     called = "the language that its file calls 'tomita-2'"
-    assert f"equal to {called} on every word" in run("extract", str(place)).out
+    assert f"equal to {called} on every word" in run("analyse", "--automaton", str(place)).out
     assert f"proved for {called} at every length" in run("prove", str(place)).out
-    assert f"is about {called}, not about tomita-2" in run("compare", "tomita-2", str(place)).err
+    assert f"is about {called}, not about tomita-2" in run("report", str(place), "--language", "tomita-2").err
 
 
 def test_a_compiled_network_gives_its_automaton_in_every_format(compiled: Path, tmp_path: Path) -> None:
     for end in (".dot", ".json", ".att", ".jff"):
         path = tmp_path / f"found{end}"
-        outcome = run("extract", str(compiled), "-o", str(path))
+        outcome = run("analyse", "--automaton", str(compiled), "-o", str(path))
         assert outcome.code == 0, outcome.err
         assert "equal to tomita-4 on every word" in outcome.out
         assert read_automaton(path) == nr.language("tomita-4").dfa()
 
 
 def test_json_has_the_machine_and_the_queries(compiled: Path) -> None:
-    outcome = run("extract", str(compiled), "--method", "lstar", "--black-box", "--longest", "20", "--json")
+    outcome = run(
+        "analyse",
+        "--automaton",
+        str(compiled),
+        "--method",
+        "lstar",
+        "--black-box",
+        "--longest",
+        "20",
+        "--json",
+    )
     assert outcome.code == 0, outcome.err
     found = json.loads(outcome.out)
     assert found["equal"] is True
@@ -85,29 +95,31 @@ def test_json_has_the_machine_and_the_queries(compiled: Path) -> None:
 
 
 def test_another_target_gives_its_word_and_exit_1(compiled: Path) -> None:
-    outcome = run("extract", str(compiled), "--target", "tomita-1")
+    outcome = run("analyse", "--automaton", str(compiled), "--target", "tomita-1")
     assert outcome.code == 1
     assert "✗ not tomita-1: after ε" in outcome.out
 
 
 def test_what_was_not_learned_is_told(untrained: Path) -> None:
-    outcome = run("extract", str(untrained), "--longest", "12")
+    outcome = run("analyse", "--automaton", str(untrained), "--longest", "12")
     assert outcome.code == 1
     assert "✗ not tomita-4" in outcome.out
 
 
 def test_wrong_use_is_exit_2(untrained: Path, tmp_path: Path) -> None:
-    assert run("extract", str(tmp_path)).code == 2
-    assert run("extract", str(untrained), "--method", "exact").code == 2
-    assert run("extract", str(untrained), "--method", "cluster", "--black-box").code == 2
-    assert run("compare", "tomita-4").code == 2
-    assert run("compare", "tomita-5", str(untrained)).code == 2
-    assert run("compare", "tomita-4", str(tmp_path)).code == 2
-    assert run("compare", "no-such-thing(", str(untrained)).code == 2
+    assert run("analyse", "--automaton", str(tmp_path)).code == 2
+    assert run("analyse", "--automaton", str(untrained), "--method", "exact").code == 2
+    assert run("analyse", "--automaton", str(untrained), "--method", "cluster", "--black-box").code == 2
+    assert run("report", "--language", "tomita-4").code == 2
+    assert run("report", str(untrained), "--language", "tomita-5").code == 2
+    assert run("report", str(tmp_path), "--language", "tomita-4").code == 2
+    assert run("report", str(untrained), "--language", "no-such-thing(").code == 2
 
 
 def test_compare_lists_what_disagrees_first(compiled: Path, untrained: Path) -> None:
-    outcome = run("compare", "tomita-4", str(compiled), str(untrained.parent), "--arch", "lstm", "--json")
+    outcome = run(
+        "report", str(compiled), str(untrained.parent), "--arch", "lstm", "--json", "--language", "tomita-4"
+    )
     assert outcome.code == 1, outcome.err
     rows = json.loads(outcome.out)["rows"]
     assert [row["architecture"] for row in rows] == ["gru", "diagonal", "lstm"]
@@ -122,7 +134,7 @@ def test_compare_lists_what_disagrees_first(compiled: Path, untrained: Path) -> 
 
 
 def test_compare_without_disagreements_is_exit_0(compiled: Path) -> None:
-    outcome = run("compare", "tomita-4", str(compiled), "--arch", "mamba")
+    outcome = run("report", str(compiled), "--arch", "mamba", "--language", "tomita-4")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("no disagreements")
     assert "mamba" in outcome.out
@@ -132,7 +144,7 @@ def test_a_certificate_of_another_network_is_a_disagreement(compiled: Path, tmp_
     language = nr.language("tomita-4")
     write_folder(tmp_path / "other", nr.compile_language(language, to="lstm"), language)
     (tmp_path / "other" / "certificate.json").write_bytes((compiled / "certificate.json").read_bytes())
-    outcome = run("compare", "tomita-4", str(tmp_path / "other"))
+    outcome = run("report", str(tmp_path / "other"), "--language", "tomita-4")
     assert outcome.code == 1
     assert "is refused" in outcome.out
 
@@ -155,7 +167,7 @@ def test_a_run_that_fails_is_not_called_equal(untrained: Path, tmp_path: Path) -
 
 
 def test_queries_to_a_compiled_network_prove_nothing_of_it(compiled: Path) -> None:
-    outcome = run("extract", str(compiled), "--method", "lstar", "--longest", "20")
+    outcome = run("analyse", "--automaton", str(compiled), "--method", "lstar", "--longest", "20")
     asked, progress = outcome.out, outcome.err.splitlines()
     assert progress[0].endswith(": 4 parts")
     assert [line.partition(",")[0] for line in progress[1:5]] == [
@@ -163,7 +175,9 @@ def test_queries_to_a_compiled_network_prove_nothing_of_it(compiled: Path) -> No
     ]
     assert "this automaton is equal to tomita-4 on every word" in asked
     assert "of the network itself nothing is proved" in asked
-    assert "✓ equal to tomita-4 on every word, as all states" in run("extract", str(compiled)).out
+    assert (
+        "✓ equal to tomita-4 on every word, as all states" in run("analyse", "--automaton", str(compiled)).out
+    )
 
 
 def test_the_spectra_of_a_run_are_drawn(untrained: Path, compiled: Path, tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 import sys
 
-import click
 import pytest
 
 import nerode.cli.check
-import nerode.cli.listings
+import nerode.cli.lists
 from nerode.cli import main
 from nerode.cli.main import COMMAND_GROUPS, COMMANDS, STOPPED, UNREAD
 from tests.cli.runner import run
@@ -36,7 +36,7 @@ def test_a_command_that_is_gone_names_the_place():
 def test_the_package_is_the_command():
     command = [sys.executable, "-m", "nerode", "languages", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == run("languages", "--help").out
+    assert done.stdout == run("list", "languages", "--help").out
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))
@@ -58,10 +58,30 @@ def test_limits_stand_under_a_heading_of_their_own():
     assert "--max-seconds" in limits
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
-def test_the_list_of_commands_says_what_each_says_of_itself(name):
-    command = main.nerode.get_command(click.Context(main.nerode), name)
-    assert main.short_help(name) == command.get_short_help_str(limit=200)
+def test_the_list_of_commands_has_a_line_for_each():
+    shown = run("--help").out
+    for group in COMMAND_GROUPS.values():
+        for name, (_, text) in group.items():
+            assert re.search(rf"^  {name} +{re.escape(text)}$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        (["languages", "--suite", "tomita"], ["list", "languages", "--suite", "tomita"]),
+        (["architectures"], ["list", "architectures"]),
+        (["papers", "--json"], ["list", "papers", "--json"]),
+        (["compare", "parity", "--arch", "mamba"], ["report", "--arch", "mamba", "--language", "parity"]),
+        (["sweep", "none.toml"], ["train", "none.toml"]),
+        (["extract", "no-such-run"], ["analyse", "--automaton", "no-such-run"]),
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_of_earlier_versions_name_the_new_line_and_do_the_same(old, now):
+    before, after = run(*old), run(*now)
+    assert (before.code, before.out) == (after.code, after.out)
+    assert before.err == f"nerode {old[0]} is now: nerode {' '.join(now)}\n{after.err}"
+    assert old[0] not in COMMANDS
 
 
 def test_the_list_of_commands_imports_none_of_them():
@@ -77,7 +97,7 @@ def test_arguments_that_commands_share_are_explained():
     both = run("draw", "--help").out
     assert "LANG  A name" in both
     assert "RUN   The folder of a run" in both
-    assert "Arguments:" not in run("languages", "--help").out
+    assert "Arguments:" not in run("list", "languages", "--help").out
 
 
 def test_options_of_one_kind_stand_together():
@@ -104,7 +124,7 @@ def test_american_spelling_works():
     assert run("analyze", "--help").out.splitlines()[2] == run("analyse", "--help").out.splitlines()[2]
 
 
-@pytest.mark.parametrize("arguments", ["languages", "check parity --arch mamba --fail-on-no"])
+@pytest.mark.parametrize("arguments", ["list languages", "check parity --arch mamba --fail-on-no"])
 def test_a_reader_that_leaves_gets_neither_yes_nor_no(arguments):
     command = [sys.executable, "-m", "nerode.cli.main", *arguments.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -119,7 +139,7 @@ def test_a_full_disk_is_one_message(monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("nerode.report.make_console", Full)
-    outcome = run("languages")
+    outcome = run("list", "languages")
     assert outcome.code == 2
     assert outcome.err == "nerode: cannot write: No space left on device; make room, or write elsewhere\n"
 
@@ -157,13 +177,13 @@ def test_wrong_use():
 def test_what_can_be_trained_is_listed():
     from nerode.models import all_members
 
-    rows = [json.loads(line) for line in run("architectures", "--train", "--json").out.splitlines()]
+    rows = [json.loads(line) for line in run("list", "architectures", "--train", "--json").out.splitlines()]
     assert [row["name"] for row in rows] == list(all_members())
     theory = {row["name"]: row["theory"] for row in rows}
     assert theory["mamba"]
     assert theory["hawk"]
     assert theory["mingru"]
-    assert "mingru" in run("architectures", "--train").out
+    assert "mingru" in run("list", "architectures", "--train").out
     refused = run("train", "parity", "--arch", "mingrus")
     assert refused.code == 2
-    assert "nerode architectures --train" in refused.err
+    assert "nerode list architectures --train" in refused.err

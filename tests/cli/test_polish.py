@@ -61,7 +61,7 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     assert told["ok"] is False
     assert told["claims"] == []
     assert "not those" in told["failure"]["what"]
-    compared = run("compare", "s3", str(place))
+    compared = run("report", str(place), "--language", "s3")
     assert compared.code == 1
     assert "is refused" in compared.out
 
@@ -75,7 +75,7 @@ def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Pat
     assert floats["dtype"] == "float32"
     assert floats["length"] == json.loads(run("polish", str(place), "--check", "--json").out)["length"]
     for folder in (place, place.parent):
-        compared = run("compare", "s3", str(folder), "--json")
+        compared = run("report", str(folder), "--json", "--language", "s3")
         assert compared.code == 0, compared.err
         (row,) = json.loads(compared.out)["rows"]
         assert row["architecture"] == "ids4"
@@ -83,7 +83,7 @@ def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Pat
         assert proof["holds"] is True
         assert proof["all_lengths"] is True
         assert proof["claims"][1] == f"correct up to length {floats['length']:,} in float32"
-    other = run("compare", "z6", str(place))
+    other = run("report", str(place), "--language", "z6")
     assert other.code == 2
     assert "is about the language that its file calls 'the word problem of S3', not about" in other.err
 

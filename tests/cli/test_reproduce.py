@@ -1,4 +1,4 @@
-"""`nerode reproduce` and `nerode papers`."""
+"""`nerode reproduce` and `nerode list papers`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def tiny(monkeypatch):
 
 
 def test_papers_lists_every_table():
-    outcome = run("papers", "--json")
+    outcome = run("list", "papers", "--json")
     assert outcome.code == 0
     names = {json.loads(text)["name"] for text in outcome.out.splitlines()}
     assert names == {f"{p.name}:{t.name}" for p in PAPERS.values() for t in p.tables}
-    assert "sarrof:counters" in run("papers").out
+    assert "sarrof:counters" in run("list", "papers").out
 
 
 def test_a_table_is_run_kept_and_listed(tiny, tmp_path):

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     """A sweep of two runs, with a seed added later."""
     place = tmp_path_factory.mktemp("sweep")
     (place / "s.toml").write_text(FILE)
-    preview = run("sweep", str(place / "s.toml"), "--out", str(place / "runs"), "--dry-run")
+    preview = run("train", str(place / "s.toml"), "--out", str(place / "runs"), "--dry-run")
     assert preview.out.count("to run") == 2
     first = run(
         "sweep", str(place / "s.toml"), "--out", str(place / "runs"), "--jobs", "1", "--settle", "0.2"
@@ -158,7 +158,7 @@ def test_prune_removes_only_with_yes_and_only_what_nobody_keeps(folder, tmp_path
 
 def test_a_wrong_setting_is_named_with_its_combination(tmp_path):
     (tmp_path / "s.toml").write_text(FILE.replace("model.width", "model.widht"))
-    outcome = run("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"))
+    outcome = run("train", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"))
     assert outcome.code == 2
     assert "combination 1" in outcome.err
     assert "did you mean width" in outcome.err
@@ -194,7 +194,7 @@ def test_a_run_that_fails_is_told_and_listed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = FILE.replace('model.layers = ["gru", "lstm"]', 'model.module = ["broken_model:build"]')
     (tmp_path / "s.toml").write_text(text)
-    outcome = run("sweep", "s.toml", "--jobs", "1", "--trust-code")
+    outcome = run("train", "s.toml", "--jobs", "1", "--trust-code")
     assert outcome.code == 1
     assert "no model today" in outcome.out
     assert "failed" in run("runs", "ls", "runs/s").out
@@ -213,7 +213,7 @@ def test_listing_needs_no_torch(folder):
 @pytest.mark.parametrize(("option", "value"), [("--address", "auto"), ("--slurm", "timeout_min=5")])
 def test_options_of_other_executors_are_refused(tmp_path, option, value):
     (tmp_path / "s.toml").write_text(FILE)
-    outcome = run("sweep", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"), option, value)
+    outcome = run("train", str(tmp_path / "s.toml"), "--out", str(tmp_path / "runs"), option, value)
     assert outcome.code == 2
     assert f"{option} belongs to" in outcome.err
 
@@ -224,7 +224,7 @@ def test_a_sweep_and_train_make_the_same_runs_of_an_architecture(tmp_path):
         '[base]\ntask.name = "parity"\nrun.steps = 7\n'
         '[grid]\nmodel.layers = ["lstm", "elman", "mamba", "mamba,lstm"]\n'
     )
-    outcome = run("sweep", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
+    outcome = run("train", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
     keys = [json.loads(line)["key"] for line in outcome.out.splitlines()]
     specs = make_specs(
         "parity", ["lstm", "elman", "mamba", "mamba+lstm"], seeds=[0], tables={"run": {"steps": 7}}
@@ -238,7 +238,7 @@ def test_what_a_sweep_gives_wins_over_the_defaults(tmp_path):
         '[base]\ntask.name = "parity"\nmodel.width = 5\nmodel.settings.hidden = 6\noptimiser.rate = 0.5\n'
         'model.depth = 2\n[grid]\nmodel.layers = ["lstm"]\n'
     )
-    outcome = run("sweep", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
+    outcome = run("train", str(file), "--dry-run", "--json", "--out", str(tmp_path / "out"))
     (spec,) = [json.loads(line)["spec"] for line in outcome.out.splitlines()]
     assert spec["model"] == {"layers": "lstm", "depth": 2, "width": 5, "settings": {"hidden": 6}}
     assert spec["optimiser"] == {"rate": 0.5}

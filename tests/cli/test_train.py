@@ -1,4 +1,4 @@
-"""`nerode train` and `nerode tasks`."""
+"""`nerode train` and `nerode list tasks`."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_wrong_use_is_said(arguments, message, tmp_path):
 
 def test_tasks_are_listed():
     kinds, presets = all_tasks()
-    found = [json.loads(line) for line in run("tasks", "--json").out.splitlines()]
+    found = [json.loads(line) for line in run("list", "tasks", "--json").out.splitlines()]
     names = [f["name"] for f in found]
     assert sorted(names) == sorted([*kinds, *presets])
     assert [f["kind"] for f in found] == sorted(f["kind"] for f in found)
@@ -147,7 +147,7 @@ def test_tasks_are_listed():
     row = next(f for f in found if f["name"] == "parity-last")
     assert (row["kind"], row["memory"], row["training_lengths"]) == ("parity", "stateful", [3, 40])
     assert row["preset"] == {"labels": "last"}
-    plain = run("tasks").out
+    plain = run("list", "tasks").out
     assert "parity: parity of the ones read so far" in plain
     assert ["parity-last", "stateful", "3–40", "labels", "last"] in map(str.split, plain.splitlines())
 

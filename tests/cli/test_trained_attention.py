@@ -35,12 +35,12 @@ def test_a_trained_decoder_runs_on_words(trained):
 
 def test_its_automaton_is_learned_from_words(trained):
     """Its state grows with the word, so that states are not looked at."""
-    found = run("extract", trained, "--longest", "5", "--max-seconds", "2", "--json")
+    found = run("analyse", "--automaton", trained, "--longest", "5", "--max-seconds", "2", "--json")
     assert found.code in (0, 1), found.err
     learned = json.loads(found.out)
     assert learned["method"] == "L*, black box"
     assert learned["queries"]["states"] == 0
-    refused = run("extract", trained, "--method", "cluster")
+    refused = run("analyse", "--automaton", trained, "--method", "cluster")
     assert refused.code == 2
     assert "only words can be asked" in refused.err
 

@@ -77,7 +77,7 @@ def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 LOADERS = {
     "analyse": ["analyse", "run", "-o", "out"],
     "draw": ["draw", "run", "--what", "spectra", "-o", "spectra.svg"],
-    "extract": ["extract", "run", "--longest", "4"],
+    "extract": ["analyse", "--automaton", "run", "--longest", "4"],
     "repair": ["repair", "run", "--max-seconds", "2"],
     "polish": ["polish", "run", "-o", "polished"],
     "prove": ["prove", "run", "--again", "--max-seconds", "3"],
@@ -89,7 +89,7 @@ RUN = "…"
 
 READERS = {
     "report": ["report", "runs", "-o", "page.html"],
-    "compare": ["compare", "parity", "runs"],
+    "report --language": ["report", "runs", "--language", "parity"],
     "runs ls": ["runs", "ls", "runs"],
     "runs show": ["runs", "show", "runs", RUN],
     "runs export": ["runs", "export", "runs", "--to", "csv", "-o", "runs.csv"],
@@ -136,7 +136,7 @@ def test_commands_that_read_records_never_run_the_module(here: Path, name: str) 
 def test_a_changed_module_is_refused_even_with_trust(here: Path) -> None:
     with (here / "evil.py").open("a") as file:
         file.write("\nprint('changed')\n")
-    refused = run("extract", "run", "--trust-code")
+    refused = run("analyse", "--automaton", "run", "--trust-code")
     assert refused.code == 2
     assert "is not the module that the run was trained with" in refused.err
     assert not (here / "ran").exists()
@@ -148,7 +148,7 @@ def test_a_record_without_a_hash_is_refused_even_with_trust(here: Path) -> None:
     assert list(record["complete"]["files"]) == ["evil.py"]
     del record["complete"]["files"]
     path.write_text(json.dumps(record))
-    refused = run("extract", "run", "--trust-code")
+    refused = run("analyse", "--automaton", "run", "--trust-code")
     assert refused.code == 2
     assert "has no hash of evil.py" in refused.err
     assert not (here / "ran").exists()
@@ -177,11 +177,11 @@ def test_a_sweep_file_that_names_a_module_needs_trust(here: Path, module: str, d
     (here / "bag" / "__init__.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     shutil.copy(here / "evil.py", here / "bag")
     (here / "s.toml").write_text(SWEEP.format(module=module))
-    refused = run("sweep", "s.toml", "--jobs", "1", *dry)
+    refused = run("train", "s.toml", "--jobs", "1", *dry)
     assert refused.code == 2
     assert "--trust-code" in refused.err
     assert not (here / "ran").exists()
-    assert run("sweep", "s.toml", "--jobs", "1", "--dry-run", "--trust-code").code == 0
+    assert run("train", "s.toml", "--jobs", "1", "--dry-run", "--trust-code").code == 0
     # The hash of the module needs its file, and not even its package is run for that.
     assert not (here / "ran").exists()
 
@@ -190,7 +190,7 @@ def test_a_grid_may_not_smuggle_a_module_in(here: Path) -> None:
     (here / "s.toml").write_text(
         '[base]\ntask.name = "parity"\n[grid]\nmodel.module = ["", "evil:make"]\n[[list]]\n"run.seed" = 1\n'
     )
-    assert run("sweep", "s.toml", "--dry-run").code == 2
+    assert run("train", "s.toml", "--dry-run").code == 2
     assert not (here / "ran").exists()
 
 

@@ -34,7 +34,7 @@ def test_a_block_that_is_wrong_fails(tmp_path: Path, monkeypatch: pytest.MonkeyP
     page = tmp_path / "page.md"
     for wrong in (
         "```python\nassert 1 == 2\n```\n",
-        "```console\n$ nerode languages\nno such line\n```\n",
+        "```console\n$ nerode list languages\nno such line\n```\n",
         "```console\n$ nerode check tomita-99\n```\n",
         "```console\n$ rm -r here\n```\n",
         "```toml\na = 1\n```\n",

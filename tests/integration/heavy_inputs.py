@@ -392,7 +392,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         yield f"verify {net} noise", ["verify", net, "--noise", "--fragile"]
         yield f"run {net}", ["run", net, "--words", f"words-{net}.txt"]
         yield f"export {net}", ["export", net, "-o", "net.onnx"]
-        yield f"extract {net}", ["extract", net]
+        yield f"extract {net}", ["analyse", "--automaton", net]
         yield f"analyse {net}", ["analyse", net, "-o", "analysis", "--longest", "100000000"]
     for net in ("net-s3", "net-a5", "net-lstm", "net-ssm", "net-dyck", "net-anbn", "net-order-401"):
         yield f"verify {net} floats", ["verify", net, "--dtype", "float32,float64,bfloat16,float16"]
@@ -402,22 +402,28 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         yield f"analyse {name}", ["analyse", name, "-o", "analysis", "--length", "4096", "--metric"]
         yield f"analyse {name} memorise", ["analyse", name, "-o", "analysis", "--memorise", "16"]
         for method in ("cluster", "lstar", "kv"):
-            yield f"extract {name} {method}", ["extract", name, "--method", method, "--longest", "100000"]
+            yield (
+                f"extract {name} {method}",
+                ["analyse", "--automaton", name, "--method", method, "--longest", "100000"],
+            )
         yield f"repair {name}", ["repair", name, "-o", "repaired", "--steps", "100000", "--rounds", "1000"]
         yield f"repair {name} search", ["repair", name]
         yield f"prove {name}", ["prove", name]
         yield f"polish {name}", ["polish", name, "-o", "polished", "--lengths", "100000"]
     for name in ("parity", "S5", "dyck-2-5"):
-        yield f"compare {name}", ["compare", name, "--arch", "mamba,lstm,deltaproduct,pd-ssm"]
-    yield "compare runs", ["compare", "parity", "runs", "net-s3"]
+        yield (
+            f"standing of {name}",
+            ["report", "--language", name, "--arch", "mamba,lstm,deltaproduct,pd-ssm"],
+        )
+    yield "standing of runs", ["report", "runs", "net-s3", "--language", "parity"]
     yield "report many", ["report", "many-runs", "-o", "report.html"]
     yield "report figures", ["report", "runs", "-o", "report.html", "--figures", "figures"]
     for action in ("ls", "table", "export", "prune"):
         yield f"runs {action}", ["runs", action, "many-runs"]
     yield "runs show", ["runs", "show", "many-runs", "0000000000000001"]
-    yield "sweep dry", ["sweep", "wide.toml", "--dry-run"]
-    yield "sweep deep", ["sweep", "deep.toml", "--dry-run"]
-    yield "sweep", ["sweep", "wide.toml", "--out", "swept", "--jobs", "1"]
+    yield "sweep dry", ["train", "wide.toml", "--dry-run"]
+    yield "sweep deep", ["train", "deep.toml", "--dry-run"]
+    yield "sweep", ["train", "wide.toml", "--out", "swept", "--jobs", "1"]
     yield (
         "train",
         ["train", "parity", "--arch", "elman", "--steps", "1000000", "--out", "trained", "--jobs", "1"],

@@ -93,11 +93,19 @@ def test_a_misspelt_name_is_not_a_pattern_of_letters(text: str, nearest: str) ->
 
 
 def test_a_name_without_a_neighbour_says_where_the_names_are() -> None:
-    with pytest.raises(UnknownName, match="`nerode languages` lists the names"):
+    with pytest.raises(UnknownName, match="`nerode list languages` lists the names"):
         resolve_language("foo-bar")
 
 
-@pytest.mark.parametrize("text", ["(ab)*", "a", "ab", "abcdefgh", "(aa)*", "[ab]&~(a*)", "a{2,5}", "1*"])
+@pytest.mark.parametrize("text", ["lst", "m1", "ab", "abcdefgh"])
+def test_a_bare_word_that_is_no_name_is_no_pattern(text: str) -> None:
+    with pytest.raises(UnknownName, match="--regex reads it as a pattern"):
+        resolve_language(text)
+    assert resolve_language(text, regex=True).accepts(text)
+    assert resolve_language(text, alphabet=sorted(set(text))).accepts(text)
+
+
+@pytest.mark.parametrize("text", ["(ab)*", "a", "(ab)", "(aa)*", "[ab]&~(a*)", "a{2,5}", "1*"])
 def test_other_texts_are_patterns(text: str) -> None:
     found = resolve_language(text)
     assert found.name == text
@@ -230,15 +238,21 @@ def test_a_folder_or_a_device_under_a_path_is_not_a_pattern(tmp_path: Path) -> N
         resolve_language(str(tmp_path / "folder.att"))
 
 
-def test_a_word_that_happens_to_be_a_folder_is_a_pattern(
+def test_a_folder_means_the_language_in_it_or_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ab").mkdir()
-    (tmp_path / "parity").write_text("a file without an ending")
-    assert resolve_language("ab").accepts("ab")
+    for name in ("ab", "net", "parity"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "net" / "language.json").write_text(
+        json.dumps(describe_language(resolve_language("tomita-3")))
+    )
+    assert resolve_language("net").name == resolve_language("net/").name == "tomita-3"
+    with pytest.raises(InputError, match="the folder 'ab' is no language"):
+        resolve_language("ab")
     assert resolve_language("parity").name == "parity"
     assert resolve_language("/").accepts("/")
+    assert resolve_language(".", alphabet="ab").accepts("a")
 
 
 def test_a_file_with_another_ending_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,8 +302,8 @@ def test_odd_texts_are_refused_in_a_few_words(text: str, message: str) -> None:
 
 
 def test_long_texts_are_patterns_within_the_budget() -> None:
-    long = "ab" * 5_000
-    assert resolve_language(long).accepts(long)
+    long = "(ab)" * 2_500
+    assert resolve_language(long).accepts("ab" * 2_500)
     with pytest.raises(BudgetExceeded):
         resolve_language(long, budget=Budget(states=100))
     with pytest.raises(BudgetExceeded):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from nerode.cli.automaton import AUTOMATON_OPTIONS, show_automaton
 from nerode.cli.options import (
-    FOLDER,
+    PATH,
     Command,
     FiniteRange,
     RunPath,
@@ -31,10 +33,14 @@ JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, sections={"The automaton": ("automaton", *AUTOMATON_OPTIONS)})
 @click.argument("folder", metavar="RUN", type=RunPath())
 @click.option(
-    "-o", "--out", type=FOLDER, help="Folder of analysis.json and analysis.html; RUN/analysis by default."
+    "-o",
+    "--out",
+    type=PATH,
+    help="Folder of analysis.json and analysis.html; RUN/analysis by default. With --automaton: a .dot, "
+    ".json, .att or .jff file.",
 )
 @click.option("--word", help="Show states, gates and attention along this word (letters with spaces).")
 @click.option("--length", type=click.IntRange(1, 4096), help="Length of the random words.")
@@ -47,11 +53,11 @@ PAGE_FILE = "analysis.html"
     default=0.01,
     help="Change below which a letter counts as forgotten.",
 )
-@default_option(
+@click.option(
     "--longest",
     type=click.IntRange(1, 10**8),
-    default=100_000,
-    help="Flip-flops: number of ignored bits at the end of a stream.",
+    help="Flip-flops: number of ignored bits at the end of a stream, 100000 by default. With --automaton: "
+    "longest test word, 100 by default.",
 )
 @click.option(
     "--metric",
@@ -64,7 +70,23 @@ PAGE_FILE = "analysis.html"
     type=click.IntRange(2, 16),
     help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
 )
-@default_option("--automaton/--no-automaton", default=True, help="Extract the learned automaton and draw it.")
+@click.option(
+    "--automaton/--no-automaton",
+    default=None,
+    help="The learned automaton alone, tested on new words; exit 1 if it is not that of the language. Or an "
+    "analysis without it.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["cluster", "lstar", "kv", "exact"]),
+    help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
+    "[default: exact for compiled networks, lstar with words only for attention, cluster for others]",
+)
+@click.option(
+    "--black-box", is_flag=True, help="With lstar and kv: query words only, without access to states."
+)
+@click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
+@click.option("--recognise", is_flag=True, help="With --target: read the scores as two classes, out and in.")
 @default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the words.")
 @trust_option
 @force_option
@@ -79,7 +101,13 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     \b
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
+    nerode analyse last --automaton --method lstar --black-box -o learned.dot
     """
+    alone = {name: options.pop(name) for name in AUTOMATON_OPTIONS}
+    if options["automaton"]:
+        sys.exit(show_automaton(folder, out, as_json=as_json, budget=budget, **alone, **options))
+    if any(alone.values()):
+        raise InputError("--method, --black-box, --target and --recognise belong to --automaton; add it")
     from nerode.analysis import ANALYSIS_PARTS, AnalysisOptions, analyse as look, load_subject
 
     chosen = AnalysisOptions(
@@ -87,7 +115,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
         word=options["word"],
         ngram=options["ngram"] or 0,
         eps=options["eps"],
-        longest=options["longest"],
+        longest=options["longest"] or _LONGEST,
         seed=options["seed"],
     )
     place = folder / "analysis" if out is None else out
@@ -104,7 +132,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
             found["left_out"]["metric"] = str(error)
     if (end := settled_run(folder)) is not None:
         found["settled"] = {"status": end.status, "letters": end.first_wrong_length}
-    if options["automaton"]:
+    if options["automaton"] is None:
         _add_automaton(found, subject, budget, seed=options["seed"])
     if options["memorise"] is not None:
         try:
@@ -145,6 +173,9 @@ def _add_automaton(found: dict[str, Any], subject: LoadedNetwork, budget: Budget
         }
     found["automaton"] = {**learned.to_json(), "table": table}
 
+
+_LONGEST = 100_000
+"""Ignored bits of a flip-flop, unless the user gives others."""
 
 _SHARE = 0.2
 """Of the time that is left, for the extraction."""

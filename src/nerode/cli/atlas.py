@@ -97,7 +97,7 @@ def _names(suite: str | None, only: str | None) -> list[str]:
         raise InputError("--suite and --only exclude each other; give one of them")
     if suite is not None:
         return [row.name for row in suite_rows(suite)]
-    names = split_names(only, option="--only", listing="languages")
+    names = split_names(only, option="--only", listing="list languages")
     if names is None:
         return list(BESTIARY)
     names = list(dict.fromkeys(name.lower() for name in names))

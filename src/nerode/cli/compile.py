@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class _Target(click.types.StringParamType):
     metavar="TARGET",
     type=_Target(),
     required=True,
-    help="Class or architecture to compile for; `nerode architectures` lists both.",
+    help="Class or architecture to compile for; `nerode list architectures` lists both.",
 )
 @click.option("-o", "--output", type=FOLDER, help="Folder to write.")
 @click.option(
@@ -186,7 +187,8 @@ def compile_command(
             )
         click.echo("\n".join([_proof_text(verdict), *model.lines]))
         if output is not None and not isinstance(verdict, Refutation):
-            click.echo(f"Next: nerode verify {output}   or   nerode run {output} WORD")
+            letter = shlex.quote(network.alphabet.symbols[0])
+            click.echo(f"Next: nerode verify {output}   or   nerode run {output} {letter}")
     if isinstance(verdict, Refutation):
         sys.exit(1)
 

@@ -46,7 +46,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     SRC is a folder that transformers wrote (Mamba, Mamba-2, RWKV, RecurrentGemma, xLSTM), one with the config
     and the weights of an xlstm or mambapy model, or a safetensors file with a torch RNN, GRU or LSTM. Where
     the library is installed, its scores are compared with ours on random letters before anything is
-    written. Then `analyse`, `extract`, `prove`, `run` and `report` take the folder.
+    written. Then `analyse`, `prove`, `run` and `report` take the folder.
 
     \b
     nerode import mamba-130m/ --letters a=66,b=67 -o ab/

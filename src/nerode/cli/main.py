@@ -5,11 +5,11 @@ Exit codes: 0 success, 1 negative answer, 2 usage error, 3 unsettled, 130 interr
 
 from __future__ import annotations
 
-import ast
 import errno
-import importlib.util
+import importlib
 import io
 import os
+import shlex
 import sys
 import warnings
 from contextlib import suppress
@@ -22,52 +22,55 @@ from nerode.core import NerodeError, missing_extra
 
 COMMAND_GROUPS = {
     "Ask": {
-        "check": "nerode.cli.check",
-        "explain": "nerode.cli.explain",
-        "explore": "nerode.cli.explore",
-        "atlas": "nerode.cli.atlas",
+        "check": ("nerode.cli.check", "Which architectures can express LANG, in which arithmetic, and why."),
+        "explain": ("nerode.cli.explain", "A page about LANG: automaton, egg-box, classes, verdicts."),
+        "explore": ("nerode.cli.explore", "A local page: type a language, step through words."),
+        "atlas": ("nerode.cli.atlas", "The page of every named language and every architecture."),
     },
     "Languages": {
-        "draw": "nerode.cli.draw",
-        "convert": "nerode.cli.convert",
-        "diff": "nerode.cli.convert",
+        "draw": ("nerode.cli.draw", "The automaton, egg-boxes, a cascade or a network as a picture."),
+        "convert": ("nerode.cli.convert", "The minimal automaton of LANG in another format."),
+        "diff": ("nerode.cli.convert", "Whether two languages are equal, or a word that tells them apart."),
     },
     "Build and prove": {
-        "compile": "nerode.cli.compile",
-        "verify": "nerode.cli.verify",
-        "prove": "nerode.cli.prove",
-        "run": "nerode.cli.run",
-        "export": "nerode.cli.export",
-        "import": "nerode.cli.import_weights",
+        "compile": ("nerode.cli.compile", "Exact weights for LANG on an architecture, with a proof."),
+        "verify": ("nerode.cli.verify", "Check the certificate in DIR again."),
+        "prove": ("nerode.cli.prove", "Settle networks: proved, refuted by a word, or unsettled."),
+        "run": ("nerode.cli.run", "Run the network in DIR on words."),
+        "export": ("nerode.cli.export", "Write a network for ONNX or another library."),
+        "import": ("nerode.cli.import_weights", "Read weights of another library."),
     },
     "Train": {
-        "train": "nerode.cli.train",
-        "sweep": "nerode.cli.sweep",
-        "runs": "nerode.cli.runs",
-        "report": "nerode.cli.report",
-        "compare": "nerode.cli.compare",
+        "train": ("nerode.cli.train", "Train models on TASK, or the runs of a FILE.toml, and test them."),
+        "runs": ("nerode.cli.runs", "List, show, export and prune the runs of a folder."),
+        "report": ("nerode.cli.report", "Figures and tables of runs; theory beside them."),
     },
     "Look inside": {
-        "analyse": "nerode.cli.analyse",
-        "extract": "nerode.cli.extract",
-        "repair": "nerode.cli.repair",
-        "polish": "nerode.cli.polish",
+        "analyse": ("nerode.cli.analyse", "Look inside a network; extract its automaton."),
+        "repair": ("nerode.cli.repair", "The shortest wrong word of a network; train on it."),
+        "polish": ("nerode.cli.polish", "Exact representations in place of learned matrices."),
     },
-    "Papers and other libraries": {
-        "reproduce": "nerode.cli.reproduce",
-        "papers": "nerode.cli.reproduce",
-    },
-    "Lists": {
-        "languages": "nerode.cli.listings",
-        "architectures": "nerode.cli.listings",
-        "tasks": "nerode.cli.listings",
+    "Papers and lists": {
+        "reproduce": ("nerode.cli.reproduce", "Tables of papers, measured again."),
+        "list": ("nerode.cli.lists", "Languages, architectures, tasks, papers, constructions."),
     },
 }
-COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, module in group.items()}
-"""Where each command lives; a module is imported only when its command is used."""
+COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, (module, _) in group.items()}
+"""Where each command lives; a module is imported only when its command is used, and so helps are above."""
 
 ALIASES = {"analyze": "analyse"}
 """Other spellings of commands."""
+
+RENAMED = {
+    "languages": ("list", "languages"),
+    "architectures": ("list", "architectures"),
+    "tasks": ("list", "tasks"),
+    "papers": ("list", "papers"),
+    "sweep": ("train",),
+    "extract": ("analyse", "--automaton"),
+    "compare": ("report",),
+}
+"""Commands of earlier versions, by the words that now begin the same command; they work in this release."""
 
 GONE = {
     "audit": "layers of other libraries are compared with ours by the tests: python -m pytest tests/peers "
@@ -88,19 +91,7 @@ UNREAD = 141
 
 def _function(command: str) -> str:
     """The name of the function behind a command."""
-    return f"{command}_command" if command in ("compile", "import") else command
-
-
-def short_help(command: str) -> str:
-    """Returns the first paragraph of a command's help, read from its file: imports would take a second."""
-    found = importlib.util.find_spec(COMMANDS[command])
-    assert found is not None
-    assert found.origin is not None
-    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
-    function = next(
-        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == _function(command)
-    )
-    return " ".join((ast.get_docstring(function) or "").partition("\n\n")[0].split())
+    return f"{command}_command" if command in ("compile", "import", "list") else command
 
 
 class ReaderLeft(Exception):
@@ -125,7 +116,7 @@ class LazyGroup(click.Group):
         """Writes the commands by what they are for."""
         for title, names in COMMAND_GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, short_help(name)) for name in names])
+                formatter.write_dl([(name, text) for name, (_, text) in names.items()])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Returns the command of this name."""
@@ -144,6 +135,8 @@ class LazyGroup(click.Group):
 
         if args and args[0] in GONE:
             ctx.fail(f"there is no command {args[0]!r} any more: {GONE[args[0]]}")
+        if args and args[0] in RENAMED:
+            args = _renamed(*args)
         if args and args[0] not in COMMANDS and args[0] not in ALIASES:
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
@@ -151,12 +144,21 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _renamed(old: str, *words: str) -> list[str]:
+    """The words of a command of an earlier version as they are written now, which is said."""
+    now = [*RENAMED[old], *words]
+    if old == "compare" and words:
+        now = ["report", *words[1:], "--language", words[0]]
+    _say(f"nerode {old} is now: nerode {shlex.join(now)}")
+    return now
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="nerode")
 def nerode() -> None:
     """What can a sequence model compute, at every length?
 
-    LANG is a name (`nerode languages` lists them: tomita-3, flip-flop, dyck-2-5, S3, Z60, A4xZ5 …), a
+    LANG is a name (`nerode list languages`: tomita-3, flip-flop, dyck-2-5, S3, Z60, A4xZ5 …), a
     regular expression ("(aa)*"), or a file (.att, .dot, .jff, .json, .arpa, .rules).
     """
 

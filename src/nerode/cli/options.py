@@ -66,7 +66,7 @@ class Command(click.Command):
 
 
 _ARGUMENTS = {
-    "LANG": "A name (`nerode languages`), a regular expression, or a file; see `nerode --help`.",
+    "LANG": "A name (`nerode list languages`), a regular expression, or a file; see `nerode --help`.",
     "RUN": "The folder of a run, the beginning of its key, or `last` for the newest.",
 }
 """Arguments that mean the same in every command."""
@@ -287,7 +287,7 @@ def read_trained(experiments: Path, runs: tuple[Path, ...]) -> list[TrainingOutc
 
 
 def split_names(
-    names: str | None, *, option: str = "--arch", listing: str = "architectures"
+    names: str | None, *, option: str = "--arch", listing: str = "list architectures"
 ) -> list[str] | None:
     """Returns the names of a comma-separated list, None for None.
 

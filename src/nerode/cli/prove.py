@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nerode.tasks import Task
 
 _NEXT = {
-    "proved": "nerode verify {} (replays the proof)",
-    "refuted": "nerode repair {0} -o mended (trains on the failing words); nerode analyse {0}",
+    "proved": "nerode verify {}",
+    "refuted": "nerode repair {0} -o mended; nerode analyse {0}",
     "unsettled": "nerode prove {0} --again --max-seconds 600; nerode prove {0} --harden -o hardened",
 }
 """The next command after each end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +20,13 @@ from nerode.cli.options import (
     default_option,
     force_option,
     sense_option,
+    split_names,
+    trust_option,
 )
+from nerode.cli.standing import show_standing
 from nerode.core import (
     MARK,
+    Budget,
     InputError,
     NerodeError,
     Reference,
@@ -47,8 +52,15 @@ from nerode.verdict import Sense
 
 
 @click.command(cls=Command)
-@click.argument("runs", metavar="RUNS…", nargs=-1, required=True, type=RunPath())
-@default_option("-o", "--output", type=FILE, default=Path("report.html"), help="HTML file to write.")
+@click.argument("runs", metavar="[RUNS…]", nargs=-1, type=RunPath())
+@click.option("-o", "--output", type=FILE, help="HTML file to write.  [default: report.html]")
+@click.option(
+    "--language",
+    metavar="LANG",
+    help="Print theory, compiler, training and proofs of this language or task in one table; exit 1 if "
+    "two of them disagree. RUNS may be compiled networks, too. No page is written.",
+)
+@click.option("--arch", metavar="A,B", help="With --language: also these architectures, without runs.")
 @click.option(
     "--figures", metavar="DIR", type=FOLDER, help="Also write every figure as SVG and PDF, for papers."
 )
@@ -73,31 +85,47 @@ from nerode.verdict import Sense
 )
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to show.")
 @sense_option
+@trust_option
 @force_option
-@budgeted(seconds=600.0, counts=False)
+@budgeted(seconds=600.0)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 def report(
     runs: tuple[Path, ...],
-    output: Path,
+    output: Path | None,
+    language: str | None,
+    arch: str | None,
     figures: Path | None,
     tables: tuple[str, ...],
     width: str,
     names: tuple[str, ...],
     measure: Measure | None,
     sense: str,
+    trust_code: bool,
     force: bool,
     as_json: bool,
+    budget: Budget,
 ) -> None:
     """Write the report of runs: curves over lengths, training, tables, theory and published values.
 
-    RUNS are folders of runs (`nerode train` and `nerode sweep` fill them), single runs, or models that were
+    RUNS are folders of runs (`nerode train` fills them), single runs, or models that were
     imported with a language, which are tested first.
 
     \b
     nerode report runs
     nerode report runs/parity runs/flip-flop -o report.html --figures figures --tables tex
     nerode report runs --figures figures --width column --names mycell:build="Our cell"
+    nerode report runs compiled/ --language parity --arch mamba,mamba-signed
     """
+    if language is None and (arch is not None or trust_code):
+        raise InputError("--arch and --trust-code belong to --language; name one, or leave them out")
+    if not runs and language is None:
+        raise InputError("name folders of runs, or a language with --language")
+    if language is not None:
+        if output is not None or figures is not None or tables:
+            raise InputError("--language prints a table and writes no files; leave it out to write a page")
+        named = split_names(arch) or []
+        sys.exit(show_standing(language, runs, named, trust_code=trust_code, as_json=as_json, budget=budget))
+    output = output or Path("report.html")
     inches, called = _inches(width), _display_names(names)
     _check_output(output, (*tables, "bib") if tables or figures is not None else ())
     beside = dict.fromkeys((*tables, "bib")) if tables or figures is not None else ()

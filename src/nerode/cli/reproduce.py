@@ -1,4 +1,4 @@
-"""`nerode reproduce` and `nerode papers`: tables of papers, measured again, beside what was published."""
+"""`nerode reproduce`: tables of papers, measured again, beside what was published."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -95,7 +95,7 @@ def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTabl
     from nerode.reproduce import PAPERS, find_tables
 
     if everything == bool(asked):
-        raise InputError("name papers or tables (`nerode papers` lists them), or give --all; one of the two")
+        raise InputError("name papers or tables (`nerode list papers`), or give --all; one of the two")
     names = list(PAPERS) if everything else asked
     found = {(paper.name, table.name): (paper, table) for name in names for paper, table in find_tables(name)}
     return list(found.values())
@@ -179,7 +179,7 @@ def _write_sweeps(
         if as_json:
             click.echo(json.dumps({"paper": paper.name, "table": table.name, "sweep": str(path)}))
         else:
-            click.echo(f"{path}: nerode sweep {path} --executor slurm (or ray, or local)")
+            click.echo(f"{path}: nerode train {path} --executor slurm (or ray, or local)")
 
 
 def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_json: bool) -> None:
@@ -199,51 +199,3 @@ def _show_claims(folder: Path, tables: Sequence[tuple[Paper, PaperTable]], as_js
             click.echo(json.dumps(result.to_json(), ensure_ascii=False, sort_keys=True, allow_nan=False))
         return
     click.echo(claims_page(results, count_coverage(results, tables)), nl=False)
-
-
-@click.command(cls=Command)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table, one per line.")
-def papers(as_json: bool) -> None:
-    """List the papers and their tables that can be reproduced.
-
-    \b
-    nerode papers
-    nerode papers --json
-    """
-    from nerode.reproduce import PAPERS
-
-    rows = [(paper, table) for paper in PAPERS.values() for table in paper.tables]
-    if as_json:
-        for paper, table in rows:
-            click.echo(json.dumps(_item(paper, table), ensure_ascii=False))
-        return
-    from nerode.report import make_console, name_table
-
-    cells = [
-        (
-            f"{paper.name}:{table.name}",
-            table.title,
-            f"{sum(line.runs_here for line in table.lines)} of {len(table.lines)}",
-            f"{paper.reference}, {table.where}",
-        )
-        for paper, table in rows
-    ]
-    make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
-
-
-def _item(paper: Paper, table: PaperTable) -> dict[str, Any]:
-    return {
-        "name": f"{paper.name}:{table.name}",
-        "paper": paper.name,
-        "table": table.name,
-        "title": table.title,
-        "where": table.where,
-        "unit": table.unit,
-        "protocol": table.protocol,
-        "corrected": table.corrected,
-        "scale": table.scale,
-        "lines": len(table.lines),
-        "lines_here": sum(line.runs_here for line in table.lines),
-        "reference": str(paper.reference),
-        "reference_key": paper.reference.key,
-    }

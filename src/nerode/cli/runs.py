@@ -44,7 +44,7 @@ class _Group(click.Group):
 
 @click.group(cls=_Group)
 def runs() -> None:
-    """List, show, export and prune the runs of a folder (`nerode train` and `nerode sweep` write them)."""
+    """List, show, export and prune the runs of a folder (`nerode train` writes them)."""
 
 
 @runs.command("ls")

@@ -94,7 +94,7 @@ def show_conclusion(
         if theory.language is not None and out is not None:
             steps.append(
                 (
-                    f"nerode compare {quote(_asked(task))} {out}",
+                    f"nerode report {out} --language {quote(_asked(task))}",
                     "theory, compiler, training and proofs in one table",
                 )
             )
@@ -113,6 +113,6 @@ def show_conclusion(
 
 
 def _asked(task: TaskGroup) -> str:
-    """The name by which `nerode compare` knows what a task is about."""
+    """The name by which `nerode report --language` knows what a task is about."""
     about = task.settings.get("language") or task.settings.get("monoid")
     return about if isinstance(about, str) else task.name

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from nerode.cli.options import (
 )
 from nerode.cli.progress import Progress
 from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
+from nerode.cli.sweeps import EXECUTORS, train_file
 from nerode.core import InputError
 from nerode.report import RunRow, axes_table, live_table, make_console, results_table
 from nerode.study import MEASURES, run_item
@@ -35,8 +37,23 @@ if TYPE_CHECKING:
     from nerode.training import ProgressEvent
 
 
-@click.command(cls=Command)
-@click.argument("task", metavar="[TASK]", required=False)
+_FILE_OPTIONS = ("executor", "retries", "address", "slurm", "dry_run")
+_TASK_OPTIONS = (
+    "arch",
+    "own",
+    "seeds",
+    "settings",
+    "spec_file",
+    "steps",
+    "lengths",
+    "measure",
+    "certify",
+    "viewer",
+)
+
+
+@click.command(cls=Command, sections={"Files of runs": _FILE_OPTIONS})
+@click.argument("task", metavar="[TASK | FILE.toml]", required=False)
 @click.option("--arch", metavar="A,B+C", help="Architectures; + joins the layers of one model.")
 @click.option("--model", "own", metavar="MODULE:FUNCTION", help="Your own model; this runs its code.")
 @default_option("--seeds", type=click.IntRange(1, 10_000), default=1, help="Number of seeds.")
@@ -56,15 +73,14 @@ if TYPE_CHECKING:
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to judge by and to show.")
 @click.option(
     "--jobs",
-    type=click.IntRange(1, 256),
+    type=click.IntRange(1, 10_000),
     default=os.cpu_count() or 1,
     help="Number of runs at the same time.",
 )
-@default_option(
+@click.option(
     "--out",
     type=FOLDER,
-    default=Path("runs"),
-    help="Folder of the runs; a run that is there is not repeated.",
+    help="Folder of the runs; a run that is there is not repeated.  [default: runs; runs/FILE for a file]",
 )
 @click.option("--together", is_flag=True, hidden=True)
 @click.option(
@@ -78,6 +94,23 @@ if TYPE_CHECKING:
     type=click.Choice(TRACKERS),
     help="Log loss and accuracy while training for this viewer, into OUT/live.",
 )
+@default_option("--executor", type=click.Choice(EXECUTORS), default="local", help="Executor of the runs.")
+@default_option(
+    "--retries",
+    type=click.IntRange(0, 1000),
+    default=3,
+    help="Number of retries of a run whose process died.",
+)
+@click.option(
+    "--address", metavar="HOST:PORT", help="Address of a Ray cluster; one is started here when not given."
+)
+@click.option(
+    "--slurm",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
 @force_option
 @budgeted(seconds=math.inf, counts=False)
 @settle_option
@@ -89,7 +122,7 @@ def train(
     seeds: int,
     spec_file: Path | None,
     jobs: int,
-    out: Path,
+    out: Path | None,
     together: bool,
     certify: bool,
     settle: float,
@@ -100,18 +133,36 @@ def train(
 ) -> None:
     """Train models on TASK and test them at lengths they never saw.
 
+    FILE.toml holds settings, and lists of those that differ: every combination is trained. Run it again to
+    continue it; add seeds, rates or lengths to the file to extend it. Exit 1 if a run failed.
+
     \b
     nerode train parity --arch mamba,mamba-signed,lstm,elman --seeds 3
     nerode train parity --arch mamba+mamba --set optimiser.rate=1e-3 --lengths 40,400
     nerode train predict-tomita-5 --arch elman --certify
     nerode train parity --arch lstm --log tensorboard
     nerode train --spec experiment.toml
+    nerode train parity.toml --executor slurm --slurm slurm_partition=cpu
+
+    \b
+    [base]
+    task.name = "parity"
+    [grid]
+    model.layers = ["mamba", "mamba-signed", "lstm"]
+    run.seed = [0, 1, 2]
     """
     from nerode.records import claim_store, run_name
     from nerode.training import run_all
 
     if together:
         raise InputError("--together is gone: a pool of processes (--jobs) is as fast and keeps the runs")
+    at_file = {name: options.pop(name) for name in _FILE_OPTIONS}
+    if task is not None and task.lower().endswith(".toml"):
+        _refuse_given(_TASK_OPTIONS, "the file says what is trained")
+        common = {"force": force, "settle": settle, "as_json": as_json, "trust_code": options["trust_code"]}
+        sys.exit(train_file(Path(task), out, jobs=jobs, **at_file, **common))
+    _refuse_given(_FILE_OPTIONS, "a FILE.toml has these options, a task has none of them")
+    out = out or Path("runs")
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     if any(spec.model.module for spec in specs):
         from nerode.analysis import require_own_models
@@ -148,6 +199,19 @@ def train(
         show_conclusion(list(zip(records, folders, strict=True)), settled, out=out)
     proved = all(attempt is not None and attempt.proved for attempt in attempts)
     sys.exit(1 if certify and not proved else 0)
+
+
+def _refuse_given(names: Collection[str], why: str) -> None:
+    """Refuses options that the user has given."""
+    context = click.get_current_context()
+    line = click.core.ParameterSource.COMMANDLINE
+    given = [
+        p.opts[-1]
+        for p in context.command.params
+        if p.name in names and context.get_parameter_source(p.name) is line
+    ]
+    if given:
+        raise InputError(f"{why}; leave {', '.join(given)} out")
 
 
 def _certify_all(records: list[RunRecord], folders: list[Path]) -> list[Attempt | None]:
@@ -223,7 +287,7 @@ def _specs(
         tables = merge_tables(tables, {"task": {"name": task}})
     name = tables["task"].get("name") if isinstance(tables.get("task"), dict) else None
     if not isinstance(name, str):
-        raise InputError("name a task (`nerode tasks` lists them), or give a file with --spec that does")
+        raise InputError("name a task (`nerode list tasks` lists them), or give a file with --spec that does")
     run = tables.get("run", {})
     first = run.get("seed", 0) if isinstance(run, dict) else 0
     if not isinstance(first, int):
@@ -234,7 +298,7 @@ def _specs(
         return specs_of_seeds(tables, seeds=chosen)
     names = split_names(arch)
     if names is None:
-        raise InputError("name what to train: --arch mamba,lstm (`nerode architectures --train` lists more)")
+        raise InputError("name what to train: --arch mamba,lstm (more: `nerode list architectures --train`)")
     if certify:
         from nerode.analysis.proofs import certify_tables
 

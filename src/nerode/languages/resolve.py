@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -251,8 +252,8 @@ def resolve_language(
     """Returns the language of a name, a file, a regular expression or a past-LTL formula.
 
     A text is taken as a file when it ends like one or when there is one under this path, then as a name of
-    the bestiary or of a group, then as a regular expression. A text that has the form of a name but is none
-    (`tomita-9`) is an error rather than a pattern of eight letters.
+    the bestiary or of a group, then as a folder, whose language it means, then as a regular expression. A
+    word without operators that is none of these (`tomita-9`, `lst`) is an error rather than a pattern.
 
     Args:
         text: what the user typed.
@@ -288,12 +289,14 @@ def resolve_language(
             [GENERATORS_SUFFIX.removeprefix(":")],
             hint="Without them the letters are all elements; --regex reads the text as a pattern.",
         )
-    if _looks_like_a_name(text):
+    if files and _is_folder(text):
+        return _read_file(Path(text), letters, budget)
+    if letters is None and _looks_like_a_name(text):
         raise UnknownName(
             "language",
             text,
             BESTIARY,
-            hint="`nerode languages` lists the names; --regex reads it as a pattern.",
+            hint="`nerode list languages` lists the names; --regex reads it as a pattern.",
         )
     return regular_language(text, letters, budget)
 
@@ -313,12 +316,20 @@ def looks_like_a_file(text: str) -> bool:
         return False
 
 
+def _is_folder(text: str) -> bool:
+    """Whether a text that is no pattern of dots, as "." and "..", names a folder."""
+    try:
+        return text[:1].isalnum() and len(text) < _LONGEST_PATH and "\0" not in text and Path(text).is_dir()
+    except OSError:
+        return False
+
+
 def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> Language:
     name = path.name.lower()
     if not name.endswith((*_AUTOMATA, *_NGRAMS)):
         inside = path / "language.json"
         if inside.is_file():
-            raise InputError(f"the folder {str(path)!r} is a network; its language is in {str(inside)!r}")
+            return _read_file(inside, letters, budget)
         kind = "folder" if path.is_dir() else "file"
         raise InputError(
             f"the {kind} {str(path)!r} is no language: files end in {', '.join((*_AUTOMATA, *_NGRAMS))}; "
@@ -349,11 +360,7 @@ def _json_format(path: Path) -> object:
 
 
 def _looks_like_a_name(text: str) -> bool:
-    """Whether a text is a word with a hyphen or digits, or close to a known name."""
-    if not text.isascii() or not text.replace("-", "").replace("_", "").isalnum() or len(text) < 3:
-        return False
-    if not text[0].isalpha():
-        return False
-    if "-" in text or "_" in text:
-        return True
-    return bool(UnknownName("language", text, BESTIARY).nearest)
+    """Whether a text is a word of letters, digits and hyphens without any operator of patterns."""
+    return (
+        len(text) > 1 and text.isascii() and text[0].isalpha() and re.fullmatch(r"[\w-]+", text) is not None
+    )

@@ -118,7 +118,7 @@ class LayerConfig:
 def _collect() -> Registry[Member]:
     """Each kind under its own name, and its variants under theirs; their settings are checked here."""
     table: Registry[Member] = Registry(
-        "architecture of the zoo", hint="`nerode architectures --train` lists them."
+        "architecture of the zoo", hint="`nerode list architectures --train` lists them."
     )
     layers: Registry[LayerKind] = Registry("layer")
     for kind in (*KINDS, *add_plugins("layers", layers, LayerKind)):

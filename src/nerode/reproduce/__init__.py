@@ -54,7 +54,7 @@ MEMORY = Paper(
 )
 """On memory and generalization in the era of linear recurrence."""
 
-PAPERS: Registry[Paper] = Registry("paper", hint="`nerode papers` lists them.")
+PAPERS: Registry[Paper] = Registry("paper", hint="`nerode list papers` lists them.")
 for _paper in (NGRAM_SSM, SARROF, METRIC_AUTOMATA, MEMORY, GRAZZI, MERRILL, DELETANG):
     PAPERS.add(_paper.name, _paper)
 
@@ -96,7 +96,7 @@ def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> 
         f"# {paper.reference}, {table.where}: {table.title}",
         f"# As published: {table.protocol}.",
         f"# Otherwise here: {table.corrected}.",
-        f"# nerode sweep {paper.name}-{table.name}.toml --executor slurm",
+        f"# nerode train {paper.name}-{table.name}.toml --executor slurm",
         "",
         "[grid]",
         f"run.seed = {list(range(count))}",

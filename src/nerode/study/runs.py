@@ -164,9 +164,7 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
     if not found:
         named = ", ".join(map(str, places))
         why = f"; {left_out[0].path}: {left_out[0].why}" if left_out else ""
-        raise InputError(
-            f"there is no finished run in {named}{why}; `nerode train` and `nerode sweep` make them"
-        )
+        raise InputError(f"there is no finished run in {named}{why}; `nerode train` makes them")
     return list(found.values()), left_out
 
 
@@ -430,7 +428,7 @@ def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
 def settled_run(folder: Path | None) -> Settlement | None:
     """Returns the end that is kept of a run; None if there is none, or none about its weights.
 
-    Lists do not replay it: `nerode verify RUN` and `nerode compare` do.
+    Lists do not replay it: `nerode verify RUN` and `nerode report --language` do.
     """
     try:
         known = None if folder is None else read_settlement(folder)

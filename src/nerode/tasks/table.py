@@ -41,7 +41,7 @@ Presets = dict[str, tuple[str, Mapping[str, Any]]]
 
 def _collect() -> tuple[Registry[TaskKind], Presets]:
     """The kinds and the presets by name; the settings of the presets are checked here."""
-    kinds: Registry[TaskKind] = Registry("task", hint="`nerode tasks` lists them.")
+    kinds: Registry[TaskKind] = Registry("task", hint="`nerode list tasks` lists them.")
     presets: Presets = {}
     for kind in KINDS:
         kinds.add(kind.name, kind)

@@ -44,7 +44,9 @@ class Architecture:
     is_class: bool = False
 
 
-ARCHITECTURES: Registry[Architecture] = Registry("architecture", hint="`nerode architectures` lists them.")
+ARCHITECTURES: Registry[Architecture] = Registry(
+    "architecture", hint="`nerode list architectures` lists them."
+)
 
 
 def _row(

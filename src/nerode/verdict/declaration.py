@@ -43,11 +43,11 @@ def describe(
     """Declares the class of theory of an own model, by its name or by its properties.
 
     The name is kept as the attribute `theory` of the module, where training finds it. It is a declaration:
-    `nerode train` and `nerode compare` hold measured gates and transitions against it.
+    `nerode train` and `nerode report --language` hold measured gates and transitions against it.
 
     Args:
         module: the module, or its class; without it a decorator for one is returned.
-        theory: a name of `nerode architectures` ("diagonal-signed", "lstm"), instead of all that follows.
+        theory: a name of `nerode list architectures` ("diagonal-signed"), instead of all that follows.
         transition: "diagonal", "householder", "permutation-diagonal" or "dense".
         gates: where the eigenvalues lie: (0, 1), (-1, 1), "unit disk", "unit circle" or "free".
         input_dependent: whether the transition depends on the current letter.
@@ -80,7 +80,7 @@ def _find(
         raise InputError(
             f"transition={transition!r}, gates={gates!r}, write={write!r} describe no class; transitions are "
             f"{', '.join(_TRANSITIONS)}, gates (0, 1), (-1, 1), 'unit disk', 'unit circle' or 'free', writes "
-            "'free' or 'tied'; or give theory, a name of `nerode architectures`"
+            "'free' or 'tied'; or give theory, a name of `nerode list architectures`"
         )
     wanted = (_TRANSITIONS[transition], _GATES[key], input_dependent, write == "free")
     rows = [

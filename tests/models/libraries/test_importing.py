@@ -228,7 +228,7 @@ def test_cells_of_torch_come_in_by_the_command(cell: Any, options: dict[str, Any
     assert run("prove", str(out)).code in (1, 3)
     if cell is nn.GRU:
         assert "out (torch)" in run("report", str(out), "-o", str(tmp_path / "r.html"), "--json").out
-        (row,) = json.loads(run("compare", "parity", str(out), "--json").out)["rows"]
+        (row,) = json.loads(run("report", str(out), "--json", "--language", "parity").out)["rows"]
         assert (row["architecture"], row["theory"]) == ("out of torch", "yes")
 
 

@@ -143,8 +143,8 @@ class Machine:
         if not self.sees_states:
             raise InputError(
                 "the state of this network cannot be looked at: it grows with the word, or the module has no "
-                "`step` and `initial_state`; only words can be asked (`nerode extract --method lstar "
-                "--black-box`)"
+                "`step` and `initial_state`; only words can be asked (`nerode analyse RUN --automaton "
+                "--method lstar --black-box`)"
             )
         frame = self.question.frame
         return States(

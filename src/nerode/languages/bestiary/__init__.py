@@ -17,7 +17,7 @@ from nerode.languages.language import Language
 
 __all__ = ["BESTIARY", "PATTERNS", "Row", "find_language", "lookup_language", "suite"]
 
-HINT = "(`nerode languages` lists the names and their patterns)"
+HINT = "(`nerode list languages` lists the names and their patterns)"
 
 
 def _registry() -> Registry[Row]:

@@ -1,27 +1,59 @@
-"""`nerode languages`, `nerode architectures` and `nerode tasks`: the tables of what has a name."""
+"""`nerode list`: the tables of what has a name."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY, PATTERNS, suite as suite_rows
 from nerode.verdict import ALIASES, ARCHITECTURES
 
+if TYPE_CHECKING:
+    from nerode.reproduce import Paper, PaperTable
 
-@click.command()
-@click.option("--suite", metavar="TAG", help="List only the languages of one published suite.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per language, one per line.")
-def languages(suite: str | None, as_json: bool) -> None:
-    """List the named languages: convention, source, and what each is there to break.
+KINDS = ("languages", "architectures", "tasks", "papers", "constructions")
+
+
+@click.command(name="list")
+@click.argument("what", metavar="WHAT", type=click.Choice(KINDS))
+@click.option("--suite", metavar="TAG", help="With languages: only those of one published suite.")
+@click.option(
+    "--train", "to_train", is_flag=True, help="With architectures: those that `nerode train --arch` accepts."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row, one per line.")
+def list_command(what: str, suite: str | None, to_train: bool, as_json: bool) -> None:
+    """List what has a name: languages, architectures, tasks, papers or constructions.
 
     \b
-    nerode languages
-    nerode languages --suite tomita --json
+    nerode list languages --suite tomita
+    nerode list architectures --train
+    nerode list tasks --json
     """
+    if suite is not None and what != "languages":
+        raise InputError(f"--suite belongs to languages; there are none among {what}")
+    if to_train and what != "architectures":
+        raise InputError(f"--train belongs to architectures; there are none among {what}")
+    match what:
+        case "languages":
+            _list_languages(suite, as_json)
+        case "architectures" if to_train:
+            _list_zoo(as_json)
+        case "architectures":
+            _list_architectures(as_json)
+        case "tasks":
+            _list_tasks(as_json)
+        case "papers":
+            _list_papers(as_json)
+        case _:
+            _list_constructions(as_json)
+
+
+def _list_languages(suite: str | None, as_json: bool) -> None:
+    """Convention, source, and what each is there to break."""
     rows = list(BESTIARY.values()) if suite is None else suite_rows(suite)
     if as_json:
         for row in rows:
@@ -48,24 +80,8 @@ def languages(suite: str | None, as_json: bool) -> None:
         console.print("\nAlso by pattern: " + ", ".join(pattern.example for pattern in PATTERNS))
 
 
-@click.command()
-@click.option(
-    "--train",
-    "to_train",
-    is_flag=True,
-    help="List the architectures that `nerode train --arch` accepts instead.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per architecture, one per line.")
-def architectures(to_train: bool, as_json: bool) -> None:
-    """List the architectures and the classes that decide what they can express.
-
-    \b
-    nerode architectures
-    nerode architectures --train
-    """
-    if to_train:
-        _list_zoo(as_json)
-        return
+def _list_architectures(as_json: bool) -> None:
+    """The rows of theory with the classes that decide what they can express."""
     if as_json:
         for row in ARCHITECTURES.values():
             properties = row.properties
@@ -99,7 +115,7 @@ def architectures(to_train: bool, as_json: bool) -> None:
             ],
         )
     )
-    console.print("\nTheory speaks of these. `nerode architectures --train` lists what can be trained.")
+    console.print("\nTheory speaks of these. `nerode list architectures --train` lists what can be trained.")
 
 
 def _list_zoo(as_json: bool) -> None:
@@ -135,15 +151,8 @@ def _has_theory(name: str) -> bool:
     return ALIASES.get(name, name) in ARCHITECTURES
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per task, one per line.")
-def tasks(as_json: bool) -> None:
-    """List the tasks by kind: memory that each asks for, lengths of training, settings.
-
-    \b
-    nerode tasks
-    nerode tasks --json
-    """
+def _list_tasks(as_json: bool) -> None:
+    """The tasks by kind: memory that each asks for, lengths of training, settings."""
     from nerode.records import TaskConfig
     from nerode.tasks import all_tasks, build_task
 
@@ -195,3 +204,62 @@ def _settings(name: str, preset: dict[str, Any]) -> str:
     """The settings of a preset, without the language that its name ends with."""
     told = {"language"} if name.endswith(f"-{preset.get('language')}") else set()
     return ", ".join(f"{key} {value}" for key, value in preset.items() if key not in told)
+
+
+def _list_papers(as_json: bool) -> None:
+    """The papers and their tables that can be reproduced."""
+    from nerode.reproduce import PAPERS
+
+    rows = [(paper, table) for paper in PAPERS.values() for table in paper.tables]
+    if as_json:
+        for paper, table in rows:
+            click.echo(json.dumps(_paper_item(paper, table), ensure_ascii=False))
+        return
+    from nerode.report import make_console, name_table
+
+    cells = [
+        (
+            f"{paper.name}:{table.name}",
+            table.title,
+            f"{sum(line.runs_here for line in table.lines)} of {len(table.lines)}",
+            f"{paper.reference}, {table.where}",
+        )
+        for paper, table in rows
+    ]
+    make_console().print(name_table(("name", "what it shows", "lines that run here", "source"), cells))
+
+
+def _paper_item(paper: Paper, table: PaperTable) -> dict[str, Any]:
+    return {
+        "name": f"{paper.name}:{table.name}",
+        "paper": paper.name,
+        "table": table.name,
+        "title": table.title,
+        "where": table.where,
+        "unit": table.unit,
+        "protocol": table.protocol,
+        "corrected": table.corrected,
+        "scale": table.scale,
+        "lines": len(table.lines),
+        "lines_here": sum(line.runs_here for line in table.lines),
+        "reference": str(paper.reference),
+        "reference_key": paper.reference.key,
+    }
+
+
+def _list_constructions(as_json: bool) -> None:
+    """The constructions of the compiler in the order in which they are tried."""
+    from nerode.compiler import CONSTRUCTIONS
+
+    rows = [
+        (row.name, row.title, row.architecture.text, row.language.text, row.theorem)
+        for row in CONSTRUCTIONS.values()
+    ]
+    titles = ("name", "title", "architectures", "languages", "theorem")
+    if as_json:
+        for row in rows:
+            click.echo(json.dumps(dict(zip(titles, row, strict=True)), ensure_ascii=False))
+        return
+    from nerode.report import make_console, name_table
+
+    make_console().print(name_table(titles, rows))

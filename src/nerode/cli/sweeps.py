@@ -1,20 +1,16 @@
-"""`nerode sweep`: all runs of a file; what is done stays, what is missing is run."""
+"""`nerode train FILE.toml`: all runs of a file; what is done stays, what is missing is run."""
 
 from __future__ import annotations
 
 import json
-import math
-import os
-import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import FOLDER, PATH, Command, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
-from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
+from nerode.cli.settling import LEGEND, settle_runs, show_conclusion
 from nerode.core import InputError, plural
 from nerode.records import RunStore, claim_store, read_result, read_run
 from nerode.report import make_console, results_table
@@ -27,66 +23,21 @@ if TYPE_CHECKING:
 EXECUTORS = ("local", "ray", "slurm")
 
 
-@click.command(cls=Command)
-@click.argument("file", metavar="FILE.toml", type=PATH)
-@click.option("--out", type=FOLDER, help="Folder of the runs; runs/ and the name of the file by default.")
-@default_option(
-    "--executor", "executor_name", type=click.Choice(EXECUTORS), default="local", help="Executor of the runs."
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 10_000),
-    default=os.cpu_count() or 1,
-    help="Number of runs at the same time.",
-)
-@default_option(
-    "--retries",
-    type=click.IntRange(0, 1000),
-    default=3,
-    help="Number of retries of a run whose process died.",
-)
-@click.option(
-    "--address", metavar="HOST:PORT", help="Address of a Ray cluster; one is started here when not given."
-)
-@click.option(
-    "--slurm",
-    "slurm",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
-)
-@trust_option
-@click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
-@settle_option
-@force_option
-@budgeted(seconds=math.inf, counts=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per run, one per line.")
-def sweep(
+def train_file(
     file: Path,
     out: Path | None,
-    executor_name: str,
+    *,
+    executor: str,
     dry_run: bool,
     force: bool,
     trust_code: bool,
     settle: float,
     as_json: bool,
     **options: Any,
-) -> None:
-    """Train every combination of FILE.toml; exit 1 if a run failed.
+) -> int:
+    """Trains every combination of a file that is not there yet and returns the exit code: 1 if a run failed.
 
-    Run it again to continue it; add seeds, rates or lengths to the file to extend it. What the file does not
-    say about width, settings of layers and rate is as in `nerode train --arch`.
-
-    \b
-    nerode sweep parity.toml
-    nerode sweep parity.toml --executor slurm --slurm slurm_partition=cpu
-
-    \b
-    [base]
-    task.name = "parity"
-    [grid]
-    model.layers = ["mamba", "mamba-signed", "lstm"]
-    run.seed = [0, 1, 2]
+    The arguments are the options of `nerode train`; the runs go to runs/ and the name of the file by default.
     """
     from nerode.sweeps import run_sweep
     from nerode.training import TRAINING, with_small_defaults
@@ -95,7 +46,7 @@ def sweep(
     wanted = read_sweep(file).jobs(TRAINING, with_small_defaults, trust_code=trust_code)
     if dry_run:
         _preview(wanted, RunStore(root), as_json)
-        return
+        return 0
     models = [job.spec.get("model") for job in wanted]
     named = {str(model["module"]) for model in models if isinstance(model, dict) and model.get("module")}
     if named:
@@ -104,7 +55,7 @@ def sweep(
 
         require_own_models(make_spec(job.spec) for job in wanted)
     claim_store(root, force=force)
-    executor = make_executor(executor_name, **options)
+    runner = make_executor(executor, **options)
     titles = {job.key: _title(job.spec) for job in wanted}
     store = RunStore(root)
     left = sum(not store.is_done(job.key) for job in wanted)
@@ -116,12 +67,12 @@ def sweep(
 
     try:
         with Progress(f"sweep into {root}", left) as progress:
-            report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=executor, on_outcome=see)
+            report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=runner, on_outcome=see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
     _show(report, RunStore(root), settle, as_json, named=named)
-    sys.exit(1 if report.problems else 0)
+    return 1 if report.problems else 0
 
 
 def make_executor(

@@ -1,15 +1,13 @@
-"""`nerode extract`: the automaton that a network has learned."""
+"""`nerode analyse --automaton`: the automaton that a network has learned."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.options import FILE, Command, RunPath, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, write_atomically
 from nerode.languages import resolve_language
@@ -20,37 +18,28 @@ if TYPE_CHECKING:
     from nerode.analysis.extraction import Extraction
 
 
-@click.command(cls=Command)
-@click.argument("folder", metavar="RUN_OR_DIR", type=RunPath())
-@click.option(
-    "--method",
-    type=click.Choice(["cluster", "lstar", "kv", "exact"]),
-    help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
-    "[default: exact for compiled networks, lstar with words only for attention, cluster for others]",
-)
-@click.option(
-    "--black-box", is_flag=True, help="With lstar and kv: query words only, without access to states."
-)
-@click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
-@click.option("--recognise", is_flag=True, help="With --target: read the scores as two classes, out and in.")
-@default_option("--longest", type=click.IntRange(1, 100_000), default=100, help="Longest test word.")
-@default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the random words.")
-@click.option("-o", "--output", type=FILE, help="File of the automaton: .dot, .json, .att or .jff.")
-@trust_option
-@force_option
-@budgeted(seconds=300.0)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **options: Any) -> None:
-    """Extract the automaton of a trained or compiled network; exit 1 if it is not that of its language.
+AUTOMATON_OPTIONS = ("method", "black_box", "target", "recognise")
+"""Options of `nerode analyse` that only the automaton has."""
 
-    \b
-    nerode extract runs/0da03a78b0411ff5
-    nerode extract runs/0da03a78b0411ff5 --method lstar --black-box -o learned.dot
-    nerode extract parity/ --method exact --json
+_LONGEST, _MOST_LETTERS = 100, 100_000
+"""Letters of the longest test word: unless the user gives others, and at most."""
+
+
+def show_automaton(
+    folder: Path, output: Path | None, *, as_json: bool, budget: Budget, **options: Any
+) -> int:
+    """Prints the automaton of a network and returns the exit code: 1 if it is not that of its language.
+
+    The options are those of `nerode analyse`.
     """
     from nerode.analysis import load_subject
     from nerode.analysis.extraction import EXTRACTION_PARTS, HypothesisTest, extract as extract_automaton
 
+    longest = options["longest"] or _LONGEST
+    if longest > _MOST_LETTERS:
+        raise InputError(
+            f"--longest is {longest:,}; with --automaton test words have at most {_MOST_LETTERS:,}"
+        )
     for file in () if output is None else automaton_files(output):
         claim_file(file, force=options["force"])
     target = None if options["target"] is None else resolve_language(options["target"], budget=budget)
@@ -63,7 +52,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **
             target=target,
             kind="acceptance" if options["recognise"] else None,
             black_box=options["black_box"],
-            probe=HypothesisTest(longest=options["longest"]),
+            probe=HypothesisTest(longest=longest),
             seed=options["seed"],
             budget=budget,
             on_part=progress.end,
@@ -77,7 +66,7 @@ def extract(folder: Path, output: Path | None, as_json: bool, budget: Budget, **
         for path in written:
             click.echo(f"written: {path}")
         click.echo(f"Next: nerode prove {folder}; nerode analyse {folder}", err=True)
-    sys.exit(0 if found.equal else 1)
+    return 0 if found.equal else 1
 
 
 def _write(found: Extraction, path: Path) -> list[str]:

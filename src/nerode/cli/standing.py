@@ -1,46 +1,32 @@
-"""`nerode compare`: theory, compiler, training and certificates of a language side by side."""
+"""`nerode report --language`: theory, compiler, training and certificates of a language side by side."""
 
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from nerode.cli.options import Command, RunPath, budgeted, split_names, trust_option
 from nerode.core import Budget, InputError
 from nerode.report import make_console, standing_table
 
 
-@click.command(cls=Command)
-@click.argument("name", metavar="LANG_OR_TASK")
-@click.argument("folders", metavar="RUNS…", nargs=-1, type=RunPath())
-@click.option("--arch", metavar="A,B", help="Also compare these architectures, without runs.")
-@trust_option
-@budgeted(seconds=300.0)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compare(
+def show_standing(
     name: str,
-    folders: tuple[Path, ...],
-    arch: str | None,
+    folders: Sequence[Path],
+    named: Sequence[str],
+    *,
     trust_code: bool,
     as_json: bool,
     budget: Budget,
-) -> None:
-    """Compare what theory says with what compiles, what was trained and what is certified.
+) -> int:
+    """Prints the table of a language, disagreements first, and returns the exit code: 1 if there are any.
 
-    RUNS are runs, compiled or polished networks, or folders of these. Disagreements come first; exit 1 if
-    there are any.
-
-    \b
-    nerode compare tomita-5 runs/
-    nerode compare parity runs/ parity-compiled/ --arch mamba,mamba-signed
-    nerode compare a5 polished/ --arch mamba
+    Folders hold runs or compiled networks; `named` are further architectures, without runs.
     """
     from nerode.analysis import compare_standing
 
-    named = split_names(arch) or []
     if not folders and not named:
         raise InputError("there is nothing to compare; name folders of runs, or architectures with --arch")
     language, rows = compare_standing(
@@ -61,4 +47,4 @@ def compare(
         console.print()
         console.print(standing_table(items))
         console.print("\ntheory: finite precision, every length; certificates were checked again")
-    sys.exit(1 if disagreements else 0)
+    return 1 if disagreements else 0
