@@ -48,7 +48,7 @@ def trained(tmp_path_factory):
     """A run of one unit with two biases, trained for one step."""
     place = tmp_path_factory.mktemp("two")
     (place / "two.toml").write_text(SPEC)
-    done = run("sweep", str(place / "two.toml"), "--settle", "off", "--out", str(place / "runs"))
+    done = run("train", str(place / "two.toml"), "--settle", "off", "--out", str(place / "runs"))
     assert done.code == 0, done.err
     return next(path for path in (place / "runs").iterdir() if (path / "result.json").exists())
 

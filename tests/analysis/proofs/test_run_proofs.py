@@ -225,7 +225,7 @@ def test_a_proof_of_another_model_proves_nothing_of_the_run(certified, tmp_path)
     assert (asked.code, item["ok"], item["claims"]) == (3, False, [])
     assert "another model" in item["about"]
     assert not read_folder(place, "set-reset", language, Budget()).certified
-    shown = run("compare", "set-reset", str(place), "--json")
+    shown = run("report", str(place), "--json", "--language", "set-reset")
     (row,) = json.loads(shown.out)["rows"]
     assert (shown.code, row["certified"], row["disagreements"]) == (0, [], [])
     shutil.rmtree(place / PROOF / "model")
