@@ -20,7 +20,7 @@ INNER = {
 LINES = {
     ".": 129,
     "algebra": 9_690,
-    "analysis": 10_356,
+    "analysis": 9_755,
     "cli": 5_078,
     "compiler": 11_339,
     "conformance": 449,
