@@ -33,7 +33,7 @@ BAD_INPUTS = (
     ("check", "(ab)*", "--max-states", "0"),
     ("check", "(a|b)*a(a|b){24}"),
     ("chek", "parity"),
-    ("languages", "--suite", "tomito"),
+    ("list", "languages", "--suite", "tomito"),
 )
 
 
