@@ -29,8 +29,8 @@ from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.models import DecoderStream, Model
 from nerode.models.lower import network_to_decoder
 from nerode.proofs import Certificate, certify
-from nerode.proofs.floats.attention.checker import check_decoder
-from nerode.proofs.floats.listing import fingerprint
+from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.listing import fingerprint
 from nerode.verdict import ARCHITECTURES, decide
 
 TARGET = "transformer-alibi"

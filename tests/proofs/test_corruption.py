@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.corruption import Case, Facts, cases, outcome
 from nerode.kernel import METHODS, PREDICT, UNDER_NOISE
-from nerode.proofs.floats.attention.records import METHOD as DECODERS
+from nerode.proofs.replay.attention.records import METHOD as DECODERS
 
 CASES = {f"{case.method} {number}": case for number, case in enumerate(cases())}
 

@@ -19,7 +19,8 @@ from nerode.analysis.proofs.goals import goal_of
 from nerode.core import Budget, InputError
 from nerode.models import LayerConfig, ModelConfig, build_model, find_member
 from nerode.models.exact_gates import SMALLEST_SCORE
-from nerode.proofs.floats import certify_module, recheck_module
+from nerode.proofs.floats import certify_module
+from nerode.proofs.replay import recheck_module
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 

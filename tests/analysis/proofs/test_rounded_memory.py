@@ -10,7 +10,8 @@ from nerode.analysis.proofs.memory_shedding import Shedding
 from nerode.core import Budget, InputError
 from nerode.models import RoundedMemory, build_model
 from nerode.proofs import VALID_PREFIXES
-from nerode.proofs.floats import certify_module, decoder, recheck_module
+from nerode.proofs.floats import certify_module, decoder
+from nerode.proofs.replay import recheck_module
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 

@@ -29,8 +29,9 @@ from nerode.languages import (
     language_hash,
     resolve_language,
 )
-from nerode.proofs.floats import FloatVerdict, certify_module, decoder, recheck_module
-from nerode.proofs.floats.listing import fingerprint
+from nerode.proofs.floats import FloatVerdict, certify_module, decoder
+from nerode.proofs.replay import recheck_module
+from nerode.proofs.replay.listing import fingerprint
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 

@@ -18,8 +18,8 @@ from nerode.proofs.certification import certify_exact
 from nerode.proofs.floats import certify
 from nerode.proofs.floats.certify import certify_floats, certify_module
 from nerode.proofs.floats.closure import LARGE_BATCH
-from nerode.proofs.floats.recheck import METHOD
 from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.replay.bits import METHOD
 from tests.proofs.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister
 

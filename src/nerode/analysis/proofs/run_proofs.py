@@ -58,7 +58,8 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import decoder, recheck_module
+from nerode.proofs.floats import decoder
+from nerode.proofs.replay import recheck_module
 from nerode.records import TaskConfig, read_run
 from nerode.tasks import build_task
 

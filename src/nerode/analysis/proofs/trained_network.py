@@ -38,7 +38,7 @@ from nerode.network import (
     Squashed,
     zero_map,
 )
-from nerode.proofs.floats import NOT_EMPTY
+from nerode.proofs.replay import NOT_EMPTY
 
 ONE = "one"
 """The direction that is always 1."""

@@ -57,7 +57,8 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import decoder, recheck_module, replay_fading
+from nerode.proofs.floats import decoder
+from nerode.proofs.replay import recheck_module, replay_fading
 from nerode.records import RESULT, SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, Settlement, read_settlement
 from nerode.tasks import Prediction, Task
 

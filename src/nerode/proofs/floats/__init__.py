@@ -4,8 +4,7 @@ from nerode.proofs.floats.certify import FloatVerdict, certify_module
 from nerode.proofs.floats.closure import find_cycle
 from nerode.proofs.floats.decoders import decoder_length, write_decoder
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
-from nerode.proofs.floats.memories import certify_counts, certify_fading
-from nerode.proofs.floats.memory_replay import replay_counts, replay_fading
+from nerode.proofs.floats.memories import certify_fading
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,
@@ -15,19 +14,16 @@ from nerode.proofs.floats.real_models import (
     replay_real_model,
     write_real_model,
 )
-from nerode.proofs.floats.recheck import NOT_EMPTY, recheck as recheck_module
 from nerode.proofs.floats.runner import QuestionTable, to_rows
 from nerode.proofs.reading import SignalModule, decode, decoder
 
 __all__ = [
-    "NOT_EMPTY",
     "Examination",
     "FloatVerdict",
     "ModelReader",
     "QuestionTable",
     "RealModel",
     "SignalModule",
-    "certify_counts",
     "certify_fading",
     "certify_module",
     "decode",
@@ -40,10 +36,7 @@ __all__ = [
     "load_architecture",
     "load_model",
     "make_architecture",
-    "recheck_module",
     "recheck_stored",
-    "replay_counts",
-    "replay_fading",
     "replay_real_model",
     "store",
     "to_rows",

@@ -19,8 +19,6 @@ from nerode.languages import Language, Legal, Question, asked_of
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
 from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
-from nerode.proofs.floats.listing import describe_arithmetic, fingerprint
-from nerode.proofs.floats.recheck import METHOD, limits, recheck
 from nerode.proofs.floats.runner import (
     Decode,
     QuestionTable,
@@ -32,6 +30,8 @@ from nerode.proofs.floats.runner import (
     to_rows,
 )
 from nerode.proofs.proving import Unproved
+from nerode.proofs.replay.bits import METHOD, limits, recheck
+from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 
 Json = Any
 

@@ -31,7 +31,7 @@ from torch import Tensor
 
 from nerode.core import Budget
 from nerode.models import Model
-from nerode.proofs.floats.attention.records import NotProved
+from nerode.proofs.replay.attention.records import NotProved
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

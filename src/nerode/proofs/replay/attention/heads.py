@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.proofs.floats.attention.records import UNDERFLOW, NotProved
-from nerode.proofs.floats.attention.weights import DecoderHead, DecoderWeights
+from nerode.proofs.replay.attention.records import UNDERFLOW, NotProved
+from nerode.proofs.replay.attention.weights import DecoderHead, DecoderWeights
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from nerode.languages import RegularLanguage, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs import certify
-from nerode.proofs.floats.attention.checker import check_decoder
-from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
+from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.records import METHOD, NotProved
 from nerode.verdict import decide
 
 TOGETHER = (

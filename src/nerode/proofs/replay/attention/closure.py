@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget
-from nerode.proofs.floats.attention.heads import HeadLemmas, Values
-from nerode.proofs.floats.attention.records import NotProved
-from nerode.proofs.floats.attention.sides import UNKNOWN, LanguageSide
-from nerode.proofs.floats.attention.weights import DecoderBlock, DecoderHead, DecoderWeights
+from nerode.proofs.replay.attention.heads import HeadLemmas, Values
+from nerode.proofs.replay.attention.records import NotProved
+from nerode.proofs.replay.attention.sides import UNKNOWN, LanguageSide
+from nerode.proofs.replay.attention.weights import DecoderBlock, DecoderHead, DecoderWeights
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

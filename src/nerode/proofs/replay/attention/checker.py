@@ -21,11 +21,11 @@ from nerode.core import Budget, started
 from nerode.kernel import DTYPES
 from nerode.languages import Dfa, Language
 from nerode.models import Model, dtype_name, dtype_of
-from nerode.proofs.floats.attention.closure import Cases, Closure
-from nerode.proofs.floats.attention.heads import HeadLemmas, Rounding, Values, padded
-from nerode.proofs.floats.attention.records import UNDERFLOW, AttentionProof, HeadFinding, NotProved
-from nerode.proofs.floats.attention.sides import side_of
-from nerode.proofs.floats.attention.weights import (
+from nerode.proofs.replay.attention.closure import Cases, Closure
+from nerode.proofs.replay.attention.heads import HeadLemmas, Rounding, Values, padded
+from nerode.proofs.replay.attention.records import UNDERFLOW, AttentionProof, HeadFinding, NotProved
+from nerode.proofs.replay.attention.sides import side_of
+from nerode.proofs.replay.attention.weights import (
     DecoderBlock,
     DecoderHead,
     DecoderWeights,

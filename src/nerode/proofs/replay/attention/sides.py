@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nerode.core import BudgetExceeded
 from nerode.languages import START, CounterLanguage, Dfa, Dyck, Language
-from nerode.proofs.floats.attention.records import NotProved
+from nerode.proofs.replay.attention.records import NotProved
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,11 +12,11 @@ from nerode.compiler.constructions.attention_counters import BRACKET_HEADS
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.proofs.floats.attention.checker import check_decoder
-from nerode.proofs.floats.attention.records import NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
+from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.records import NotProved
 from tests.compiler.requests import request_named
-from tests.proofs.floats.test_attention import with_slopes
+from tests.proofs.replay.test_attention import with_slopes
 
 TARGET = "transformer-alibi"
 SMALL = ["dyck-1-3", "dyck-2-2", "dyck-2-3", "dyck-3-3"]

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from nerode.core import Budget, InputError, started
 from nerode.kernel import Certificate, Claim, Failure, first_not_implied, language_claim
 from nerode.languages import Language, Legal, Question, asked_of, language_hash, legal_bits
-from nerode.proofs.floats.listing import Listed, fingerprint, read_listing
+from nerode.proofs.replay.listing import Listed, fingerprint, read_listing
 
 METHOD = "bit-closure"
 

@@ -11,9 +11,10 @@ import torch
 from torch import nn
 
 from nerode.kernel import Certificate, Failure
-from nerode.proofs.floats import certify_module, recheck_module
-from nerode.proofs.floats.listing import fingerprint
-from nerode.proofs.floats.recheck import METHOD
+from nerode.proofs.floats import certify_module
+from nerode.proofs.replay import recheck_module
+from nerode.proofs.replay.bits import METHOD
+from nerode.proofs.replay.listing import fingerprint
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 from nerode.training.evaluation import Tally

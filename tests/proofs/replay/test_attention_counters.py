@@ -13,11 +13,11 @@ from nerode.compiler import compile_language
 from nerode.kernel import Certificate, Claim, Failure, Refutation
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.proofs.floats.attention.checker import check_decoder
-from nerode.proofs.floats.attention.heads import Rounding, Values
-from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
-from nerode.proofs.floats.listing import fingerprint
+from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.heads import Rounding, Values
+from nerode.proofs.replay.attention.records import METHOD, NotProved
+from nerode.proofs.replay.listing import fingerprint
 
 
 def decoder(name, target="transformer-nope", dtype=torch.float32):

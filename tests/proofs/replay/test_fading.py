@@ -10,8 +10,9 @@ import torch
 from nerode.core import Budget, InputError
 from nerode.kernel import Certificate
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings
-from nerode.proofs.floats import certify_fading, replay_fading
-from nerode.proofs.floats.memory_replay import FADING as METHOD, _ScoreForm
+from nerode.proofs.floats import certify_fading
+from nerode.proofs.replay import replay_fading
+from nerode.proofs.replay.fading import FADING as METHOD, _ScoreForm
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 from nerode.training import make_spec, train

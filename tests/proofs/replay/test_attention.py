@@ -21,9 +21,9 @@ from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
 from nerode.models.model import build_model
 from nerode.proofs import certify
-from nerode.proofs.floats.attention.checker import audit, check_decoder
-from nerode.proofs.floats.attention.records import METHOD, NotProved
 from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
+from nerode.proofs.replay.attention.checker import audit, check_decoder
+from nerode.proofs.replay.attention.records import METHOD, NotProved
 from tests.algebra.semigroups import random_dfa
 from tests.cli.runner import run
 

@@ -12,9 +12,9 @@ from nerode.kernel import certificate_from_json, certificate_to_json, language_c
 from nerode.languages import resolve_language
 from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.closure import explore
-from nerode.proofs.floats.listing import fingerprint, read_listing
-from nerode.proofs.floats.recheck import METHOD, _StateTable, limits, recheck
 from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.replay.bits import METHOD, _StateTable, limits, recheck
+from nerode.proofs.replay.listing import fingerprint, read_listing
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister
 
@@ -167,7 +167,7 @@ def test_evidence_that_makes_no_sense_is_refused(entries):
 
 
 def test_states_that_would_not_fit_into_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("nerode.proofs.floats.recheck.MOST_BYTES", 3)
+    monkeypatch.setattr("nerode.proofs.replay.bits.MOST_BYTES", 3)
     assert "more than 3 bytes" in check(PROOF).what
 
 

@@ -13,10 +13,10 @@ from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Claim
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.proofs.floats.attention.checker import check_decoder
-from nerode.proofs.floats.attention.records import NotProved
 from nerode.proofs.floats.decoders import run_decoder
-from tests.proofs.floats.test_attention import with_slopes
+from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.records import NotProved
+from tests.proofs.replay.test_attention import with_slopes
 
 SHORT = [torch.bfloat16, torch.float16]
 VALUES = (math.nan, math.inf, -math.inf, 6e4, -6e4, 1e-7, 0.0, 1.0, -1.0, 0.5)
