@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.cli.models import LETTERS, MODEL, model_facts, write_model
+from nerode.cli.models import LETTERS, MODEL, model_facts
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, NotCompilable, write_atomically
 from nerode.languages import Language, resolve_language
@@ -114,14 +114,31 @@ def look(language: Language, architecture: str, facts: Facts, limit: float = LIM
 
 def _written(language: Language, architecture: str, facts: Facts, limit: float) -> Row:
     budget = Budget(seconds=limit)
-    network = compile_language(language, architecture, Options(budget=budget), facts=facts)
+    compile_language(language, architecture, Options(budget=budget), facts=facts)
+    try:
+        found = make_architecture(
+            language,
+            architecture,
+            facts=facts,
+            options=Options(budget=Budget(seconds=limit)),
+            seconds=min(PROOF, limit / 2),
+            longest=CHUNK,
+            others=(),
+        )
+    except NotCompilable as refusal:
+        return {"model": {"refused": list(refusal.reasons)}}
+    except InputError as error:
+        return {"model": {"refused": [str(error)]}}
+    network = found.network
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "net"
         write_folder(folder, network, language)
-        write = _write_decoder if is_decoder(network) else _write_layers
-        row, tasks = write(folder, network, language, facts, limit)
-        if "refused" in row["model"]:
-            return row
+        write_real_model(folder, found)
+        claims = [{"scope": c.scope, "dtype": c.dtype, "length": c.length} for c in found.model.claims]
+        row: Row = {"model": {**model_facts(found), "claims": claims}}
+        replay = _replay_decoder if is_decoder(network) else _replay_layers
+        more, tasks = replay(folder, found, language, limit)
+        row |= more
         model = read_model(folder / MODEL)
         if isinstance(network.decoder, LogitDecoder):
             # Nothing is promised after fewer words than a context has, nor after words of no sentence.
@@ -134,51 +151,26 @@ def _written(language: Language, architecture: str, facts: Facts, limit: float) 
     return row
 
 
-def _write_decoder(
-    folder: Path, network: Network, language: Language, facts: Facts, limit: float
+def _replay_decoder(
+    folder: Path, found: RealModel, language: Language, limit: float
 ) -> tuple[Row, list[str]]:
-    """Writes the decoder of a network with attention as `compile` does, and replays its certificate."""
-    options = Options(budget=Budget(seconds=limit))
-    written = write_model(
-        folder, network, language, options, dtype="float32", surroundings=None, proofs=True, facts=facts
-    )
-    row: Row = {"model": written.to_json()}
+    """Replays the certificate of a softmax decoder."""
     try:
-        seen = recheck_stored(folder, network, language, dtype="float32", budget=Budget(seconds=limit))
+        seen = recheck_stored(folder, found.network, language, dtype="float32", budget=Budget(seconds=limit))
     except BudgetExceeded:
-        return {**row, "replayed": "no time", "limit": limit}, []
-    row["replayed"] = None if seen is None else seen.failure is None
-    return row, [] if seen is None else [str(claim.task) for claim in seen.claims]
+        return {"replayed": "no time", "limit": limit}, []
+    tasks = [] if seen is None else [str(claim.task) for claim in seen.claims]
+    return {"replayed": None if seen is None else seen.failure is None}, tasks
 
 
-def _write_layers(
-    folder: Path, network: Network, language: Language, facts: Facts, limit: float
-) -> tuple[Row, list[str]]:
-    """Writes the layers of an architecture as `compile` does.
+def _replay_layers(folder: Path, found: RealModel, language: Language, limit: float) -> tuple[Row, list[str]]:
+    """Compares the folder with what was written.
 
     Each certificate was replayed on the model before it is written. What `verify` would replay is the same
-    if model and certificates are read as they were written, bit for bit; that is compared.
+    if model and certificates are read as they were written, bit for bit.
     """
-    try:
-        found = make_architecture(
-            language,
-            network.target,
-            facts=facts,
-            budget=Budget(seconds=limit),
-            seconds=min(PROOF, limit / 2),
-            longest=CHUNK,
-            others=(),
-        )
-    except NotCompilable as refusal:
-        return {"model": {"refused": list(refusal.reasons)}}, []
-    except InputError as error:
-        return {"model": {"refused": [str(error)]}}, []
-    write_real_model(folder, found)
-    claims = [{"scope": c.scope, "dtype": c.dtype, "length": c.length} for c in found.model.claims]
-    model = {**model_facts(found, network.target, "float32"), "claims": claims}
     ok = _is_as_written(folder / MODEL, found) if found.certificates else None
-    tasks = [str(claim.task) for c in found.certificates for claim in c.claims]
-    return {"model": model, "replayed": ok}, tasks
+    return {"replayed": ok}, [str(claim.task) for c in found.certificates for claim in c.claims]
 
 
 def _is_as_written(place: Path, found: RealModel) -> bool:

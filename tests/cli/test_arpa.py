@@ -75,7 +75,7 @@ def test_the_line_of_an_exact_model_says_which_prefixes_it_covers(tmp_path: Path
     rules = tmp_path / "toy.rules"
     rules.write_text("<s> <s> -> a\n<s> a -> b\na b -> a : 1/2\na b -> $ : 1/2\nb a -> b\n", encoding="utf-8")
     made = run("compile", str(rules), "--to", "ssm", "-o", str(tmp_path / "toy"))
-    wanted = "✓ After every prefix of at least 2 words of a sentence of the model"
+    wanted = "the exact network: ✓ After every prefix of at least 2 words of a sentence of the model"
     (shown,) = (line for line in made.out.splitlines() if line.startswith(wanted))
     assert "of shorter prefixes" in shown
     assert "Note: mamba says which words may follow, not with which probability" in (

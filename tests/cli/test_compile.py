@@ -35,7 +35,8 @@ def test_json_keeps_its_contract(tmp_path):
     found = json.loads(outcome.out)
     assert found.keys() >= {"target", "construction", "layers", "width", "bits", "parameters", "out"}
     assert found["target"] == "mamba"
-    assert "all lengths in exact arithmetic" in found["claims"]
+    assert {"network", "weights"} == {claim["about"] for claim in found["claims"]}
+    assert all(claim.keys() >= {"scope", "dtype", "length", "about"} for claim in found["claims"])
     checked = json.loads(run("verify", str(tmp_path / "net"), "--json").out)
     assert checked["ok"] is True
     assert checked["failure"] is None

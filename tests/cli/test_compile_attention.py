@@ -42,7 +42,7 @@ def test_a_hybrid_is_written_proved_and_streams_in_constant_memory(tmp_path, lan
     folder, text = str(tmp_path / "out"), tmp_path / "word.txt"
     found = run("compile", language, "--to", "mamba-attention", "-o", folder)
     assert found.code == 0
-    assert "model/: mamba-attention" in found.out
+    assert f"{language} for mamba-attention: zoo surroundings" in found.out
     assert ("✓ all lengths" if language == "set-reset" else "✓ correct up to length 16,777,215") in found.out
     kept = []
     for part in (word[:40], word):
@@ -57,7 +57,7 @@ def test_a_decoder_is_written_where_the_letter_alone_decides(tmp_path):
     folder = str(tmp_path / "out")
     found = run("compile", "last-letter", "--to", "transformer-alibi", "-o", folder)
     assert found.code == 0
-    assert "model/: transformer-alibi" in found.out
+    assert "last-letter for transformer-alibi: zoo surroundings" in found.out
     assert "✓ all lengths" in found.out
     assert run("verify", folder, "--dtype", "float32").code == 0
     assert json.loads(run("run", folder, "--model", "ba", "--json").out)

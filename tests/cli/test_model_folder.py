@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from nerode.models import read_model
+from nerode.proofs import read_network
 from tests.cli.runner import run
 
 
@@ -13,7 +15,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("real") / "ab"
     outcome = run("compile", "(ab)*", "--to", "mamba", "-o", str(place))
     assert outcome.code == 0, outcome.err
-    assert "model/: mamba, published surroundings, 3 blocks of width 32" in outcome.out
+    assert "(ab)* for mamba: published surroundings, 3 blocks of width 32" in outcome.out
     return place
 
 
@@ -100,10 +102,65 @@ def test_the_zoo_and_a_class(tmp_path):
     assert "is a class" in wrong.err
 
 
+def test_one_artefact_is_printed_and_written(folder):
+    """The sizes are those of the weights; the network in the folder is what they are made from."""
+    found = json.loads(run("compile", "(ab)*", "--to", "mamba", "--json").out)
+    model = read_model(folder / "model")
+    assert found["layers"] == len(model.blocks) == found["model"]["layers"]
+    assert found["parameters"] == sum(p.numel() for p in model.parameters()) == found["model"]["parameters"]
+    assert found["width"] == model.config.width
+    network = read_network(folder)
+    assert found["network"]["parameters"] == network.num_parameters
+    assert (found["construction"], network.origin.construction) == ("star-free", "star-free")
+    assert found["explained"] == {"length": 8, "words": 2**9 - 1}
+    assert {claim["length"] for claim in found["claims"] if claim["about"] == "weights"} == {"all", 10_000}
+    shown = run("compile", "(ab)*", "--to", "mamba").out
+    assert shown.startswith(
+        "(ab)* for mamba: published surroundings, 3 blocks of width 32, 21,824 parameters"
+    )
+    assert "explained by config.json (same answers on all words to length 8)" in shown
+    assert all(line.startswith("the exact network: ✓") for line in shown.splitlines() if "closure" in line)
+
+
+def test_a_construction_reaches_the_weights(tmp_path):
+    place = str(tmp_path / "w")
+    found = json.loads(
+        run("compile", "last-letter", "--to", "mamba", "--construction", "window", "-o", place, "--json").out
+    )
+    assert found["construction"] == "window"
+    assert found["model"]["surroundings"] == "zoo"
+    assert read_network(tmp_path / "w").origin.construction == "window"
+
+
+def test_weights_that_fail_on_a_known_word_are_not_written(tmp_path):
+    """Mirrors of the plane in half precision drift: the network is written, and the word is named."""
+    place = tmp_path / "m"
+    arguments = (
+        "compile",
+        "cycle-navigation",
+        "--max-seconds",
+        "6",
+        "--to",
+        "deltanet-signed",
+        "--dtype",
+        "float16",
+        "-o",
+        str(place),
+    )
+    outcome = run(*arguments, "--json")
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert found["model"]["word"]
+    assert "in float16 it is wrong after" in found["model"]["refused"][0]
+    assert found["parameters"] == found["network"]["parameters"] == read_network(place).num_parameters
+    assert not (place / "model").exists()
+    assert run("verify", str(place)).code == 0
+
+
 def test_what_cannot_be_carried_is_said(tmp_path):
     outcome = run("compile", "tomita-3", "--to", "mamba-3", "-o", str(tmp_path / "m"))
     assert outcome.code == 0
-    assert "model/ was not written: no layer of nerode computes what mamba-3 computes" in outcome.out
+    assert "no weights: no layer here computes what mamba-3 computes" in outcome.out
 
 
 def test_without_torch(tmp_path, monkeypatch):
@@ -113,7 +170,7 @@ def test_without_torch(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     outcome = run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "m"))
     assert outcome.code == 0, outcome.err
-    assert "model/ was not written: this needs torch" in outcome.out
+    assert "no weights: this needs torch" in outcome.out
 
 
 def test_export(folder, tmp_path):

@@ -9,10 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.compiler import NgramOptions, Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_language, compile_program
 from nerode.core import Budget
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
+from nerode.models import Model
+from nerode.models.lower import lower
 from nerode.network import Network
 from nerode.verdict import Facts, VerdictTask, collect_facts
 
@@ -38,6 +40,12 @@ def network_for(
         budget=Budget(seconds=36_000),
     )
     return compile_language(facts_of(name).language, target, options, facts=facts_of(name))
+
+
+def published_model(language: Language, target: str, *, dtype: torch.dtype = torch.float32) -> Model:
+    """The whole published model of a star-free language."""
+    program = compile_program(language, target, Options(construction="star-free"))
+    return lower(program, block="published", dtype=dtype).model
 
 
 def random_words(letters: int, *, batch: int, length: int, seed: int = 0) -> Tensor:

@@ -1,4 +1,4 @@
-"""`nerode compile`: the network itself, with exact weights and a proof."""
+"""`nerode compile`: the weights of an architecture and the exact network that explains them, with proofs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from nerode.cli.models import WrittenModel, write_model
+from nerode.cli.models import ArchitectureWeights, find_weights
 from nerode.cli.options import (
     FOLDER,
     Command,
@@ -21,12 +21,20 @@ from nerode.cli.options import (
     force_option,
     language_options,
 )
-from nerode.compiler import NgramOptions, Options, compile_language
+from nerode.compiler import NgramOptions, Options, compile_program
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import LogitDecoder, Network, describe_network
-from nerode.proofs import Certificate, Refutation, Unproved, claim_network_folder, write_folder
+from nerode.proofs import (
+    NETWORK_FILE,
+    Certificate,
+    Refutation,
+    Unproved,
+    claim_network_folder,
+    claim_to_json,
+    write_folder,
+)
 from nerode.report import claim_line
 from nerode.study import prove_network
 from nerode.verdict import find_architecture
@@ -83,7 +91,7 @@ class _Target(click.types.StringParamType):
     "--dtype",
     default="float32",
     type=click.Choice(tuple(DTYPES)),
-    help="Float format of the weights that are written into the folder as model/.",
+    help="Float format of the weights.",
 )
 @click.option(
     "--surroundings",
@@ -121,9 +129,11 @@ def compile_command(
     budget: Budget,
     **options: Any,
 ) -> None:
-    """Compile LANG into exact weights for TARGET, and prove them correct at every length.
+    """Compile LANG into weights for TARGET, and prove them correct at every length.
 
-    A named architecture also gets its own weights, in DIR/model/, with claims of their own.
+    For a named architecture DIR/model/ has its weights, and DIR the exact network that they are made from.
+    For a class, or an architecture without a layer here, the exact network is all. Weights that fail on a
+    word of at most 10,000 letters are not written; exit 1 then names the word.
 
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/
@@ -153,44 +163,61 @@ def compile_command(
     if options["surroundings"] is not None and not named:
         raise InputError(f"--surroundings is for a named architecture; {target} is a class")
     try:
-        network = compile_language(found, target, chosen)
+        program = compile_program(found, target, chosen)
         if options["length"] is not None:
-            _require_length(network, found, options["length"], options["dtype"], budget)
+            _require_length(program.network, found, options["length"], options["dtype"], budget)
     except NotCompilable as refusal:
         _refuse(refusal, found.name, as_json, asked=reading.named_again(language))
         sys.exit(1)
-    verdict: Certificate | Refutation | Unproved | None = None
-    model = WrittenModel()
-    if not options["no_certificate"]:
-        verdict = prove_network(network, found, budget)
+    weights = ArchitectureWeights()
+    if named:
+        weights = find_weights(
+            program,
+            found,
+            chosen,
+            dtype=options["dtype"],
+            surroundings=options["surroundings"],
+            proofs=not options["no_certificate"],
+        )
+    network = program.network if weights.found is None else weights.found.network
+    verdict = None if options["no_certificate"] else prove_network(network, found, budget)
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
-        if named:
-            model = write_model(
-                output,
-                network,
-                found,
-                chosen,
-                dtype=options["dtype"],
-                surroundings=options["surroundings"],
-                proofs=not options["no_certificate"],
-            )
+        weights.write(output)
     if as_json:
-        click.echo(json.dumps(_compile_object(network, certificate, output, model), ensure_ascii=False))
+        click.echo(json.dumps(_compile_object(network, certificate, output, weights), ensure_ascii=False))
     else:
-        click.echo(describe_network(network))
-        if isinstance(found, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
-            click.echo(
-                f"Note: {network.target} says which words may follow, not with which probability; "
-                "--to ssm and --to elman-relu give the probabilities, --support says that they are not wanted"
-            )
-        click.echo("\n".join([_proof_text(verdict), *model.lines]))
+        click.echo("\n".join(_lines(network, found, verdict, weights)))
         if output is not None and not isinstance(verdict, Refutation):
             letter = shlex.quote(network.alphabet.symbols[0])
             click.echo(f"Next: nerode verify {output}   or   nerode run {output} {letter}")
-    if isinstance(verdict, Refutation):
+    if isinstance(verdict, Refutation) or weights.word:
         sys.exit(1)
+
+
+def _lines(
+    network: Network,
+    language: Language,
+    verdict: Certificate | Refutation | Unproved | None,
+    weights: ArchitectureWeights,
+) -> list[str]:
+    """The artefact and what is known of it; weights first, then the network that explains them."""
+    proof = _proof_text(verdict).splitlines()
+    if isinstance(language, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
+        proof.insert(
+            0,
+            f"Note: {network.target} says which words may follow, not with which probability; "
+            "--to ssm and --to elman-relu give the probabilities, --support says that they are not wanted",
+        )
+    if weights.found is None:
+        return [describe_network(network), *proof, *weights.lines]
+    return [
+        *weights.lines,
+        f"explained by {NETWORK_FILE} ({weights.explanation})",
+        describe_network(network),
+        *(f"the exact network: {line}" for line in proof),
+    ]
 
 
 def _asked(language: Language, *, normalise: bool, support: bool) -> Language:
@@ -252,20 +279,29 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool, *, asked: str)
 
 
 def _compile_object(
-    network: Network, certificate: Certificate | None, output: Path | None, model: WrittenModel
+    network: Network, certificate: Certificate | None, output: Path | None, weights: ArchitectureWeights
 ) -> dict[str, Any]:
-    return {
-        "target": network.target,
-        "construction": network.origin.construction,
+    size = {
         "layers": network.depth,
         "width": network.width,
         "states": network.state_size,
-        "bits": _bits(certificate),
         "parameters": network.num_parameters,
+    }
+    known = certificate.claims if certificate else ()
+    return {
+        "target": network.target,
+        "construction": network.origin.construction,
+        **(weights.size or size),
+        "bits": _bits(certificate),
         "route": network.origin.route,
         "reference": str(network.origin.reference),
-        "claims": [claim.scope for claim in (*(certificate.claims if certificate else ()), *model.claims)],
-        "model": model.to_json(),
+        "claims": [
+            *({**claim.to_json(), "about": "weights"} for claim in weights.claims),
+            *({**claim_to_json(claim), "about": "network"} for claim in known),
+        ],
+        "network": size,
+        "explained": weights.explained,
+        "model": weights.to_json(),
         "out": None if output is None else str(output),
     }
 

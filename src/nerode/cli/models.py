@@ -1,21 +1,19 @@
-"""`model/` beside a network: the weights of a real architecture, written, replayed and run."""
+"""The weights of an architecture beside the network that explains them: found, written and replayed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nerode.compiler import Options
-from nerode.core import Budget, InputError, MissingExtra, NotCompilable, UnknownName, missing_extra
+from nerode.compiler import Options, Program
+from nerode.core import Budget, InputError, MissingExtra, NotCompilable, UnknownName, missing_extra, plural
 from nerode.languages import Language
-from nerode.network import Network
 from nerode.proofs import Claim, Failure, read_language
 from nerode.records import ModelClaim
-from nerode.report import claim_line
-from nerode.verdict import Facts
 
 if TYPE_CHECKING:
+    from nerode.models.lower import BlockStyle, Explanation
     from nerode.proofs.floats import RealModel
 
 MODEL = "model"
@@ -27,92 +25,130 @@ LETTERS = 10_000
 SECONDS = 10.0
 """CPU time for the claims of a model."""
 
+COMPARING = 3.0
+"""CPU time for the comparison of weights with their network."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class WrittenModel:
-    """The outcome for `model/`.
+class ArchitectureWeights:
+    """The weights of an architecture, or why there are none.
 
     Attributes:
-        claims: what is known of the weights.
-        facts: sizes, type and surroundings, by name.
-        refused: why there is no model.
+        found: the weights with their network and claims.
+        explanation: how they compare with that network.
+        refused: why there are none.
+        word: a word that refutes those that were made, for people.
     """
 
-    claims: tuple[Claim | ModelClaim, ...] = ()
-    facts: dict[str, Any] | None = None
+    found: RealModel | None = None
+    explanation: Explanation | None = None
     refused: tuple[str, ...] = ()
+    word: str = ""
+
+    @property
+    def claims(self) -> tuple[ModelClaim, ...]:
+        """The claims about the weights."""
+        return () if self.found is None else self.found.model.claims
+
+    @property
+    def size(self) -> dict[str, int | None] | None:
+        """Layers, width, states and parameters; None without weights."""
+        if self.found is None:
+            return None
+        model = self.found.model
+        return {
+            "layers": len(model.blocks),
+            "width": model.config.width or model.config.letters,
+            "states": model.state_size,
+            "parameters": sum(p.numel() for p in model.parameters()),
+        }
+
+    @property
+    def explained(self) -> dict[str, int] | None:
+        """The words on which weights and network were compared, for programs."""
+        if self.explanation is None:
+            return None
+        return {"length": self.explanation.length, "words": self.explanation.words}
 
     @property
     def lines(self) -> list[str]:
-        """The outcome for people, one line each."""
+        """The weights for people, one line each."""
         if self.refused:
-            return [f"model/ was not written: {'; '.join(self.refused)}"]
-        if self.facts is None:
+            return [f"no weights: {'; '.join(self.refused)}"]
+        if self.found is None:
             return []
-        text = "model/: {architecture}, {surroundings} surroundings, {layers} blocks of width {width}, "
+        size = "{surroundings} surroundings, {blocks} of width {width}, {parameters:,} parameters in {dtype}"
+        facts = model_facts(self.found)
+        about = f"{self.found.network.origin.language} for {self.found.network.target}: "
         return [
-            (text + "{parameters:,} parameters in {dtype}").format(**self.facts),
-            *(claim_line(c) if isinstance(c, Claim) else f"  {c}" for c in self.claims),
-            *([f"  {self.facts['unproved']}"] if "unproved" in self.facts else []),
+            about + size.format(**facts, blocks=plural(facts["layers"], "block")),
+            *(str(claim) if claim.length else f"{claim}: {claim.says}" for claim in self.claims),
         ]
 
+    def write(self, folder: Path) -> None:
+        """Writes the weights beside their network, if there are any."""
+        if self.found is not None:
+            from nerode.proofs.floats import write_real_model
+
+            write_real_model(folder, self.found)
+
     def to_json(self) -> dict[str, Any] | None:
-        """Returns the outcome for programs; None where no model was asked for."""
+        """Returns the weights for programs; None where they were not asked for."""
         if self.refused:
-            return {"refused": list(self.refused)}
-        if self.facts is None:
+            return {"refused": list(self.refused), **({"word": self.word} if self.word else {})}
+        if self.found is None:
             return None
         claims = [{"scope": c.scope, "dtype": c.dtype, "length": c.length} for c in self.claims]
-        return {**self.facts, "claims": claims}
+        return {**model_facts(self.found), "claims": claims}
 
 
-def write_model(
-    folder: Path,
-    network: Network,
+def find_weights(
+    program: Program,
     language: Language,
     options: Options,
     *,
     dtype: str,
-    surroundings: Any,
+    surroundings: BlockStyle | None,
     proofs: bool,
-    facts: Facts | None = None,
-) -> WrittenModel:
-    """Writes the weights of the network's architecture into its folder, or says why it does not."""
+) -> ArchitectureWeights:
+    """Returns the weights of a program's architecture, or why there are none."""
     try:
-        from nerode.proofs.floats import make_architecture, write_real_model
+        import torch
+
+        from nerode.models.lower import compare_answers, show_word
+        from nerode.proofs.floats import make_architecture
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
         if missing is None:
             raise
-        return WrittenModel(refused=(_without(missing),))
+        return ArchitectureWeights(refused=(_without(missing),))
     except MissingExtra as missing:
-        return WrittenModel(refused=(_without(missing),))
-    from nerode.models.lower import is_decoder
-
-    if is_decoder(network):
-        return _write_decoder(folder, network, language, options.budget, dtype=dtype, proofs=proofs)
-    import torch
-
+        return ArchitectureWeights(refused=(_without(missing),))
+    target = program.network.target
     try:
         found = make_architecture(
             language,
-            network.target,
+            target,
             dtype=getattr(torch, dtype),
-            facts=facts,
-            budget=options.budget,
-            seconds=min(SECONDS, max(0.0, options.budget.left())) if proofs else 0.0,
+            facts=program.facts,
+            seconds=min(SECONDS, max(0.0, options.budget.left() / 2)) if proofs else 0.0,
             surroundings=surroundings,
-            options=replace(options, construction=None),
+            options=options,
             longest=LETTERS,
         )
     except UnknownName:
-        return WrittenModel(refused=(f"no layer of nerode computes what {network.target} computes",))
+        return ArchitectureWeights(refused=(f"no layer here computes what {target} computes",))
     except NotCompilable as refusal:
-        return WrittenModel(refused=tuple(refusal.reasons))
+        return ArchitectureWeights(refused=tuple(refusal.reasons), word=refusal.word)
     except InputError as error:
-        return WrittenModel(refused=(str(error),))
-    write_real_model(folder, found)
-    return WrittenModel(claims=found.model.claims, facts=model_facts(found, network.target, dtype))
+        return ArchitectureWeights(refused=(str(error),))
+    explanation = compare_answers(found.lowered, budget=Budget(seconds=COMPARING))
+    if explanation.word is not None:
+        word = show_word(explanation.word, language.alphabet) or "the empty word"
+        return ArchitectureWeights(
+            refused=(f"the weights and their network answer otherwise after {word}",), word=word
+        )
+    return ArchitectureWeights(found=found, explanation=explanation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,32 +193,14 @@ def _without(missing: MissingExtra) -> str:
     return f"{missing}; the network and its proof need nothing else"
 
 
-def model_facts(found: RealModel, architecture: str, dtype: str) -> dict[str, Any]:
+def model_facts(found: RealModel) -> dict[str, Any]:
     """Returns sizes, type and surroundings of a model, by name."""
     model = found.model
     return {
-        "architecture": architecture,
-        "surroundings": found.surroundings,
-        "dtype": dtype,
+        "architecture": found.network.target,
+        "surroundings": found.lowered.block,
+        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "layers": len(model.blocks),
         "width": model.config.width or model.config.letters,
         "parameters": sum(p.numel() for p in model.parameters()),
     }
-
-
-def _write_decoder(
-    folder: Path, network: Network, language: Language, budget: Budget, *, dtype: str, proofs: bool
-) -> WrittenModel:
-    """Writes the softmax decoder of a network with attention, and its certificate."""
-    from nerode.proofs.floats import RealModel, examine, store, write_decoder
-
-    model = write_decoder(folder, network, dtype=dtype)
-    facts = model_facts(RealModel(model=model, surroundings="zoo"), network.target, dtype)
-    if not proofs:
-        return WrittenModel(facts=facts)
-    seen = examine(network, language, dtype=dtype, folder=folder, budget=budget.start())
-    store(folder, seen)
-    if seen.certificate is None:
-        reason = seen.details.get("reason") or (seen.failure.what if seen.failure else "")
-        facts["unproved"] = f"nothing is proved of the decoder in {dtype}: {reason}"
-    return WrittenModel(claims=seen.claims, facts=facts)

@@ -8,10 +8,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nerode.algebra import profile
+from nerode.algebra.cascades import Cascade
 from nerode.compiler.construction import Construction, Options, Request
+from nerode.compiler.constructions.star_free import STAR_FREE, STAR_FREE_CASCADE
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Language
@@ -31,10 +33,34 @@ from nerode.verdict import (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A network and what it was made from, for writers of weights that begin before its layers.
+
+    Attributes:
+        network: what the construction made.
+        cascade: the set-reset levels that its layers run; None for another construction.
+        facts: about the language.
+        options: those that it was made with.
+    """
+
+    network: Network
+    cascade: Cascade | None
+    facts: Facts
+    options: Options
+
+
 def compile_language(
     language: Language, to: str, options: Options | None = None, *, facts: Facts | None = None
 ) -> Network:
-    """Returns a network with exact weights that does the language on the target.
+    """Returns the network of `compile_program`."""
+    return compile_program(language, to, options, facts=facts).network
+
+
+def compile_program(
+    language: Language, to: str, options: Options | None = None, *, facts: Facts | None = None
+) -> Program:
+    """Returns a network with exact weights that does the language on the target, and its cascade.
 
     Args:
         language: the language.
@@ -50,8 +76,12 @@ def compile_language(
     options = options or Options()
     with options.budget.running() as budget:
         options = replace(options, budget=budget)
-        facts = facts or _facts(language, budget)
-        return _compile(Request(facts=facts, target=find_architecture(to), options=options))
+        facts = facts or language_facts(language, budget)
+        network = _compile(Request(facts=facts, target=find_architecture(to), options=options))
+        cascade = facts.found.get(STAR_FREE_CASCADE)
+        if not isinstance(cascade, Cascade) or network.origin.construction != STAR_FREE.name:
+            cascade = None
+        return Program(network=network, cascade=cascade, facts=facts, options=options)
 
 
 def _compile(request: Request) -> Network:
@@ -76,8 +106,8 @@ def _compile(request: Request) -> Network:
     raise NotCompilable(request.target.name, reasons, tried=tried)
 
 
-def _facts(language: Language, budget: Budget) -> Facts:
-    """The facts for recognition; class tests run only where a theorem or a construction asks for them."""
+def language_facts(language: Language, budget: Budget) -> Facts:
+    """Returns the facts for recognition; class tests run only where a theorem or construction asks."""
     found = profile(language, budget, on_demand=True)
     return collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
 

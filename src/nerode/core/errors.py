@@ -90,6 +90,7 @@ class NotCompilable(NerodeError):
         reasons: why each way is closed, the deepest reason first.
         impossible: whether a theorem says that no weights do it; otherwise no construction is known here.
         tried: the reasons of constructions that are for this language and target, by their names.
+        word: one that refutes the weights that were made, for people; empty if there is none.
     """
 
     def __init__(
@@ -99,11 +100,13 @@ class NotCompilable(NerodeError):
         *,
         impossible: bool = False,
         tried: Mapping[str, str] | None = None,
+        word: str = "",
     ) -> None:
         self.target = target
         self.reasons = tuple(reasons)
         self.impossible = impossible
         self.tried = dict(tried or {})
+        self.word = word
         super().__init__(f"{target}: " + "; ".join(self.reasons))
 
 

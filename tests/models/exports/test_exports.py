@@ -16,9 +16,8 @@ from nerode.core import InputError
 from nerode.languages import Language, resolve_language
 from nerode.models import read_model, save_model
 from nerode.models.exports import BEGIN, FIRST, answers_of, as_answers, write_export
-from nerode.models.lower.published_blocks import whole_model
 from nerode.proofs.floats import load_architecture
-from tests.models.walks import lawful_word, legal_table
+from tests.models.walks import lawful_word, legal_table, published_model
 
 transformers = pytest.importorskip("transformers")
 
@@ -33,7 +32,7 @@ CLASSES = {
 def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface") -> Language:
     language = resolve_language(name)
     stored = out.parent / "stored"
-    save_model(stored, whole_model(language, architecture))
+    save_model(stored, published_model(language, architecture))
     report = write_export(out, read_model(stored), language, to=to)
     assert ("transformers" in report.compared) == (to == "huggingface")
     return language
@@ -212,8 +211,8 @@ def test_refusals(tmp_path: Path) -> None:
             tmp_path / "a", load_architecture(language, "gla", seconds=0), language, to="huggingface"
         )
     with pytest.raises(InputError, match="fla loads no model of mamba-2"):
-        write_export(tmp_path / "a", whole_model(language, "mamba-2"), language, to="fla")
-    wrong = whole_model(resolve_language("tomita-2"), "mamba")
+        write_export(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
+    wrong = published_model(resolve_language("tomita-2"), "mamba")
     with pytest.raises(InputError, match="disagrees with the language"):
         write_export(tmp_path / "a", wrong, language, to="huggingface")
     assert not (tmp_path / "a").exists()

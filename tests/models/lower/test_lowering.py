@@ -28,7 +28,7 @@ def test_roundings_of_deep_overwrites_are_found_and_avoided() -> None:
 def test_the_wrong_language_is_found() -> None:
     model = load_architecture(facts_of("tomita-1").language, "gla", seconds=0)
     assert first_error(model, facts_of("tomita-1").language) is None
-    assert first_error(model, facts_of("tomita-2").language) == 1
+    assert len(first_error(model, facts_of("tomita-2").language) or ()) == 1
 
 
 def test_a_format_that_is_too_coarse_is_refused() -> None:

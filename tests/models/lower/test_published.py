@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from nerode.compiler import Options
 from nerode.core import Budget, NotCompilable
 from nerode.languages import Language, resolve_language
 from nerode.models import Model
+from nerode.models.lower.lowering import lowerings
 from nerode.models.lower.published import four_squares
-from nerode.models.lower.published_blocks import whole_model
 from nerode.proofs.floats import certify_module
-from tests.models.walks import legal_table, random_words
+from tests.models.walks import legal_table, published_model, random_words
 
 
 def closed(model: Model, language: Language) -> int | str:
@@ -25,14 +26,14 @@ def test_every_length_in_every_format(name: str, architecture: str, dtype: str) 
     language = resolve_language(name)
     if (architecture, dtype) == ("mamba-2", "float16"):
         with pytest.raises(NotCompilable, match=r"beyond float16"):
-            whole_model(language, architecture, dtype=torch.float16)
+            published_model(language, architecture, dtype=torch.float16)
         return
-    assert closed(whole_model(language, architecture, dtype=getattr(torch, dtype)), language) == "all"
+    assert closed(published_model(language, architecture, dtype=getattr(torch, dtype)), language) == "all"
 
 
 def test_it_is_the_published_model() -> None:
     language = resolve_language("tomita-4")
-    model = whole_model(language, "mamba")
+    model = published_model(language, "mamba")
     config = model.config.complete()
     assert {layer.name for layer in config.layers} == {"mamba"}
     assert all(around.norm == "rms" and around.feed_forward == "none" for around in config.surroundings)  # type: ignore[union-attr]
@@ -52,13 +53,13 @@ def test_it_is_the_published_model() -> None:
 )
 def test_a_larger_cascade(name: str, architecture: str) -> None:
     language = resolve_language(name)
-    assert closed(whole_model(language, architecture), language) == "all"
+    assert closed(published_model(language, architecture), language) == "all"
 
 
 def test_the_constants_of_the_norm_matter() -> None:
     """Without them the norm divides by something else, and the logits are not ±1024."""
     language = resolve_language("tomita-4")
-    model, words = whole_model(language, "mamba"), random_words(2, batch=2, length=100)
+    model, words = published_model(language, "mamba"), random_words(2, batch=2, length=100)
     with torch.no_grad():
         table = model.embedding.weight  # type: ignore[union-attr]
         table[table > 64.0] = 0  # type: ignore[operator, index]
@@ -68,7 +69,7 @@ def test_the_constants_of_the_norm_matter() -> None:
 def test_the_constant_of_the_norm_inside_the_mixer_matters() -> None:
     """A constant that is not larger than the other channels lets the norm divide by what they say."""
     language = resolve_language("tomita-4")
-    model, words = whole_model(language, "mamba-2"), random_words(2, batch=2, length=100)
+    model, words = published_model(language, "mamba-2"), random_words(2, batch=2, length=100)
     right = torch.where(legal_table(language, words), 1024.0, -1024.0)
     assert torch.equal(model(words)[0], right)
     with torch.no_grad():
@@ -80,7 +81,7 @@ def test_the_constant_of_the_norm_inside_the_mixer_matters() -> None:
 def test_a_leak_is_not_proved() -> None:
     """Steps of softplus(-8) where a register should hold: correct on short words only."""
     language = resolve_language("tomita-4")
-    model = whole_model(language, "mamba")
+    model = published_model(language, "mamba")
     with torch.no_grad():
         for layer in model.layers:
             layer.dt_proj.bias.fill_(-8.0)  # type: ignore[union-attr, operator]
@@ -92,7 +93,7 @@ def test_a_leak_is_not_proved() -> None:
 
 @pytest.mark.parametrize("architecture", ["mamba", "griffin", "mamba-2"])
 def test_another_language_is_refuted(architecture: str) -> None:
-    model = whole_model(resolve_language("tomita-4"), architecture)
+    model = published_model(resolve_language("tomita-4"), architecture)
     assert closed(model, resolve_language("tomita-7")) != "all"
 
 
@@ -102,7 +103,7 @@ def test_a_changed_weight_is_refused_or_harmless(architecture: str, dtype: str) 
     """Of every third tensor the largest number changes its sign; some of them must be refused."""
     language = resolve_language("tomita-1")
     words = random_words(2, batch=8, length=200)
-    model = whole_model(language, architecture, dtype=getattr(torch, dtype))
+    model = published_model(language, architecture, dtype=getattr(torch, dtype))
     tensors = list(model.parameters())[::3]
     proved = 0
     for tensor in tensors:
@@ -119,12 +120,16 @@ def test_a_changed_weight_is_refused_or_harmless(architecture: str, dtype: str) 
 
 
 def test_refusals() -> None:
+    with pytest.raises(NotCompilable, match="contains Z2"):
+        published_model(resolve_language("parity"), "mamba")
     with pytest.raises(NotCompilable, match="not star-free"):
-        whole_model(resolve_language("parity"), "mamba")
-    with pytest.raises(NotCompilable, match="regular"):
-        whole_model(resolve_language("dyck-1"), "mamba")
+        published_model(resolve_language("dyck-1"), "mamba")
     with pytest.raises(NotCompilable, match="--surroundings zoo"):
-        whole_model(resolve_language("tomita-4"), "gla")
+        published_model(resolve_language("tomita-4"), "gla")
+    window = Options(construction="window")
+    [refusal] = lowerings(resolve_language("last-letter"), "mamba", window, block="published")
+    assert isinstance(refusal, NotCompilable)
+    assert "made of set-reset levels; window has none" in refusal.reasons[0]
 
 
 def test_four_squares() -> None:

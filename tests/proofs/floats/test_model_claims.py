@@ -11,7 +11,7 @@ import torch
 
 import nerode as nr
 from nerode import kernel
-from nerode.core import InputError
+from nerode.core import InputError, NotCompilable
 from nerode.models.network_module import load_model as load_bare
 from nerode.records import REFUTED, TESTED, ModelClaim
 
@@ -63,16 +63,13 @@ def test_a_real_architecture_is_proved_or_says_how_far_it_was_read() -> None:
         nr.load_architecture(nr.language("parity"), "lstm", seconds=-1)
 
 
-def test_a_model_that_drifts_comes_with_its_letter() -> None:
+def test_a_model_that_drifts_is_refused_with_the_word() -> None:
     """Mirrors of the plane in half precision: a counter modulo 5 by single reflections."""
-    with pytest.warns(UserWarning, match=r"is wrong in torch.float16 after \d+ letters"):
-        model = nr.load_architecture(
+    with pytest.raises(NotCompilable, match=r"in float16 it is wrong after [\d,]+ letters, on \S") as refusal:
+        nr.load_architecture(
             nr.language("cycle-navigation"), "deltanet-signed", dtype=torch.float16, seconds=1
         )
-    (refuted,) = (claim for claim in model.claims if claim.scope == REFUTED)
-    assert isinstance(refuted.length, int)
-    assert refuted.length > 256
-    assert not any(claim.length == "all" for claim in model.claims)
+    assert refusal.value.word
 
 
 def test_claims_go_into_files_and_are_not_believed_when_they_are_read(tmp_path: Path) -> None:

@@ -1,53 +1,59 @@
-"""Claims of real models of languages that count: a proof to a length, and the loop on which they fail."""
+"""Lowerings of languages that count: a leak is found, and a model that a word refutes is refused."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import math
+from collections.abc import Iterator
 
 import pytest
 import torch
 
+from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
-from nerode.models.lower import CarriedModel, candidate_models
-from nerode.proofs.floats import make_architecture, replay_real_model, write_real_model
-from nerode.proofs.floats.real_models import _examine
-from nerode.records import REFUTED
+from nerode.models.lower import Lowered, lowerings
+from nerode.proofs.floats import choose_lowering, make_architecture
 
 
-@pytest.mark.parametrize("architecture", ["griffin", "deltanet"])
-def test_a_fading_counter_has_a_claim_and_the_loop_that_refutes_it(architecture, tmp_path):
-    """Batches of these models round otherwise than single words, and random words are too short for them."""
-    language = find_language("anbn")
-    found = make_architecture(language, architecture, seconds=2.5, longest=2_048)
-    assert found.reach >= 4
-    [refuted] = [claim for claim in found.model.claims if claim.scope == REFUTED]
-    assert found.wrong == refuted.length > found.reach
-    assert refuted.word.startswith("a^")
-    write_real_model(tmp_path, found)
-    certificates, failure = replay_real_model(tmp_path, language)
-    assert failure is None
-    assert [claim.length for c in certificates for claim in c.claims] == [found.reach]
+@pytest.fixture(scope="module")
+def counter() -> Lowered:
+    """The first lowering of aⁿbⁿ into Mamba."""
+    return next(way for way in lowerings(find_language("anbn"), "mamba") if isinstance(way, Lowered))
 
 
-def test_no_proof_about_batches_covers_a_word_that_fails_alone():
-    """Batches of this model are correct for longer than single words."""
-    found = make_architecture(find_language("anbncndn"), "hgrn2", seconds=1, longest=2_048)
-    assert found.wrong is not None
-    assert found.reach < found.wrong
-
-
-def test_a_planted_leak_of_a_counter_is_found():
+def leaking(lowered: Lowered) -> Lowered:
     """A counter that loses a ten-thousandth of its count per letter is correct on short words."""
-    language = find_language("anbn")
-    candidates = candidate_models(language, "mamba", surroundings="zoo")
-    good = next(c for c in candidates if isinstance(c, CarriedModel))
-    assert _examine(good, language, 2.5, 2_048, ()).wrong is None
-    leaks = copy.deepcopy(good.model)
+    model = copy.deepcopy(lowered.model)
     with torch.no_grad():
-        rate = leaks.blocks[0].layer.A_log
+        rate = model.blocks[0].layer.A_log
         assert rate[0, 0] == -64
         rate[0, 0] = math.log(1e-4 / 32)
-    bad = _examine(dataclasses.replace(good, model=leaks), language, 2.5, 2_048, ())
-    assert bad.reach < bad.wrong < 2_048
+    return dataclasses.replace(lowered, model=model)
+
+
+def test_a_planted_leak_of_a_counter_is_refused_with_its_word(counter: Lowered) -> None:
+    language = find_language("anbn")
+    with pytest.raises(
+        NotCompilable, match=r"in float32 it is wrong after \d+ letters, on a\^\d+"
+    ) as refusal:
+        choose_lowering([leaking(counter)], language, seconds=1.5, longest=1_024)
+    assert refusal.value.word.startswith("a^")
+
+
+def test_a_model_that_fails_gives_way_to_the_next(counter: Lowered) -> None:
+    def ways() -> Iterator[Lowered | NotCompilable]:
+        yield leaking(counter)
+        yield NotCompilable("mamba", ["no reason"])
+        yield counter
+
+    found = choose_lowering(ways(), find_language("anbn"), seconds=1.5, longest=1_024)
+    assert found.lowered is counter
+    assert found.wrong is None
+
+
+@pytest.mark.parametrize(("name", "architecture"), [("anbncn", "griffin"), ("dyck-2", "elman-relu")])
+def test_no_weights_that_fail_on_a_short_word(name: str, architecture: str) -> None:
+    """No format holds these counters and stacks, so that no construction or a failing word refuses them."""
+    with pytest.raises(NotCompilable):
+        make_architecture(find_language(name), architecture, seconds=1, longest=512)

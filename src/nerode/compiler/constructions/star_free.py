@@ -46,6 +46,9 @@ _FEW_CONFIGURATIONS = 1_000
 _MOST_CONFIGURATIONS = 20_000
 """Label combinations up to which it is tried where they cannot."""
 
+STAR_FREE_CASCADE = "star-free cascade"
+"""The name under which the facts keep the cascade of a star-free language."""
+
 LONGEST_CLOCK = 24
 """Clocks modulo 1, 2, 3 … are tried up to this one."""
 
@@ -57,7 +60,7 @@ def compile_star_free(request: Request) -> Network:
     """
     dfa = request.automaton
     try:
-        cascade = request.once("star-free cascade", lambda: decompose(dfa, request.options.budget))
+        cascade = request.once(STAR_FREE_CASCADE, lambda: decompose(dfa, request.options.budget))
     except NotCounterFree as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
     stack = LayerStack(request)

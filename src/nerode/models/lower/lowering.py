@@ -1,7 +1,16 @@
-"""The models of an architecture whose weights do a language: the ways to make them, best first."""
+"""The lowerings of a language: weights of an architecture, each with the network that they are made from.
+
+A lowering is a way to make the weights. The whole model as published is written from the cascade of a
+star-free network, where there is a construction. Layers in the zoo's surroundings do not see their state
+before the letter: where there is a convolution, it remembers that state; elsewhere cascades keep it by
+retentive overwrites. For these each format first gets the gate that forgets soonest, so that the model has
+few states in it and `certify_module` can look at them all, and then the usual one, which leaves more room for
+roundings.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,109 +19,113 @@ from typing import Literal
 import numpy as np
 import torch
 
-from nerode.compiler import Options, compile_language
-from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
-from nerode.languages import Language, Legal
+from nerode.compiler import Options, Program, compile_program, language_facts
+from nerode.core import BudgetExceeded, InputError, NotCompilable, plural, started
+from nerode.languages import Alphabet, Language, Legal
 from nerode.models.folder import dtype_of
 from nerode.models.lower.assembly import network_to_architecture, remembers
-from nerode.models.lower.published_blocks import has_whole_model, whole_model
+from nerode.models.lower.heads import TARGETS
+from nerode.models.lower.published_blocks import (
+    PUBLISHED_CONSTRUCTION,
+    has_published,
+    program_to_published,
+    require_published,
+)
 from nerode.models.model import Model
 from nerode.models.network_module.decoder import legal_table
 from nerode.models.zoo import find_member
 from nerode.network import LogitDecoder, Network
 from nerode.verdict import Facts, find_architecture, householder
 
-_DIGITS = {torch.float64: 24, torch.float32: 11, torch.bfloat16: 4, torch.float16: 5}
-"""Binary places of a retentive overwrite: the format holds the value before the last, and little more."""
-
-
-Around = Literal["published", "zoo"]
-"""What stands around the layers: the whole model as published, or the zoo's ReLU maps and learned start."""
+BlockStyle = Literal["published", "zoo"]
+"""What is around the layers: the whole model as published, or the zoo's ReLU maps and learned start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CarriedModel:
-    """A model of a real architecture that does a language on a few words.
+class Lowered:
+    """Weights of an architecture and the program that they are made from.
 
     Attributes:
+        program: its network explains the weights.
         model: its claims are still to be found.
-        surroundings: "published" or "zoo".
-        network: what it was made from; None for a whole model, which is made from a cascade.
+        block: "published" or "zoo".
     """
 
+    program: Program
     model: Model
-    surroundings: Around
-    network: Network | None
+    block: BlockStyle
+
+
+def lower(program: Program, *, block: BlockStyle, dtype: torch.dtype = torch.float32) -> Lowered:
+    """Returns the weights of a program's target.
+
+    Raises:
+        UnknownName: if the zoo has no such architecture.
+        NotCompilable: with the reason, if the architecture cannot carry the network.
+        InputError: for a type that is too narrow for the weights.
+    """
+    if block == "published":
+        model = program_to_published(program, dtype=dtype)
+    else:
+        model = network_to_architecture(program.network, program.network.target, dtype=dtype)
+    return Lowered(program=program, model=model, block=block)
+
+
+def lowerings(
+    language: Language,
+    to: str,
+    options: Options | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    block: BlockStyle | None = None,
+    facts: Facts | None = None,
+) -> Iterator[Lowered | NotCompilable]:
+    """Yields models of an architecture whose weights do a language, the best way first.
+
+    Each model is read on a few words of the language; that is no proof. A way that fails yields the reason,
+    and the word if there is one.
+
+    Args:
+        language: what it should do.
+        to: a name of the zoo that the compiler knows as a target.
+        options: the user's choices for the network; ways to show a state that they leave open are tried.
+        dtype: the type of the weights.
+        block: the only surroundings to try; None for the published ones and then the zoo's.
+        facts: what is known about the language; computed when None.
+
+    Raises:
+        UnknownName: if there is no such architecture.
+    """
+    to, options = to.lower(), options or Options()
+    if to not in TARGETS:
+        find_member(to)
+    facts = facts or language_facts(language, started(options.budget))
+    seen: list[Network] = []
+    for style, way in _ways(to, dtype, options, block):
+        try:
+            if style == "published":
+                require_published(to)
+            program = compile_program(language, to, replace(way, budget=started(options.budget)), facts=facts)
+            if style == "zoo" and program.network in seen:
+                continue
+            seen += [program.network] if style == "zoo" else []
+            lowered = lower(program, block=style, dtype=dtype)
+        except NotCompilable as refusal:
+            yield _shortened(refusal, to)
+        except BudgetExceeded as stop:
+            yield NotCompilable(to, [str(stop)])
+        else:
+            error = failing_word(lowered, language)
+            yield lowered if error is None else _refused(lowered, language, error)
 
 
 def main_refusal(refusals: Sequence[NotCompilable]) -> NotCompilable:
     """Returns the refusal that says most: a theorem's, or a carrier's, or the compiler's, or the only one."""
     possible = [refusal for refusal in refusals if refusal.impossible]
-    # The first refusal of an architecture with a whole model is about that.
-    networks = refusals[1:] if has_whole_model(refusals[0].target) else refusals
+    # The first refusal of an architecture with a published model is about that.
+    networks = refusals[1:] if has_published(refusals[0].target) else refusals
     carried = [refusal for refusal in networks if not refusal.tried]
     return (possible or carried or networks or refusals)[0]
-
-
-def candidate_models(
-    language: Language,
-    architecture: str,
-    *,
-    dtype: torch.dtype = torch.float32,
-    facts: Facts | None = None,
-    budget: Budget | None = None,
-    surroundings: Around | None = None,
-    options: Options | None = None,
-) -> Iterator[CarriedModel | NotCompilable]:
-    """Yields ordinary models of an architecture whose weights do a language.
-
-    The whole model as published comes first, where there is a construction. In the zoo's surroundings, layers
-    of real architectures do not see their state before the letter. Where there is a convolution, it
-    remembers that state; elsewhere cascades keep it by retentive overwrites. For these each format first gets
-    the gate that forgets soonest, so that the model has few states in it and `certify_module` can look at
-    them all, and then the usual one, which leaves more room for roundings. Each model is tried on a few
-    words; that is no proof. A way that fails yields the reason.
-
-    Args:
-        language: what it should do.
-        architecture: a name of the zoo that the compiler knows as a target.
-        dtype: the type of its weights.
-        facts: what is known about the language; computed when None.
-        budget: limits of the compiler.
-        surroundings: the only ones to try; None for the published ones and then the zoo's.
-        options: the user's choices for networks, whose ways to show a state are replaced.
-
-    Raises:
-        UnknownName: if there is no such architecture.
-    """
-    find_member(architecture)
-    if surroundings != "zoo" and (surroundings == "published" or has_whole_model(architecture)):
-        try:
-            model = whole_model(language, architecture, dtype=dtype, budget=budget)
-            yield _tried(CarriedModel(model=model, surroundings="published", network=None), language)
-        except NotCompilable as refusal:
-            yield refusal
-        except BudgetExceeded as stop:
-            yield NotCompilable(architecture, [f"the whole model: {stop}"])
-    if surroundings == "published":
-        return
-    seen: list[Network] = []
-    for way in _ways(architecture, dtype, options or Options()):
-        try:
-            network = compile_language(
-                language, architecture, replace(way, budget=started(budget)), facts=facts
-            )
-            if network in seen:
-                continue
-            seen.append(network)
-            model = network_to_architecture(network, architecture, dtype=dtype)
-        except NotCompilable as refusal:
-            yield _shortened(refusal, architecture)
-            continue
-        except BudgetExceeded as stop:
-            yield NotCompilable(architecture, [str(stop)])
-            continue
-        yield _tried(CarriedModel(model=model, surroundings="zoo", network=network), language)
 
 
 def _shortened(refusal: NotCompilable, architecture: str) -> NotCompilable:
@@ -132,54 +145,87 @@ def _shortened(refusal: NotCompilable, architecture: str) -> NotCompilable:
     return NotCompilable(refusal.target, reasons, tried=refusal.tried)
 
 
-def _tried(found: CarriedModel, language: Language) -> CarriedModel | NotCompilable:
-    """The model, or where it is wrong on a few words."""
-    if found.network is not None and isinstance(found.network.decoder, LogitDecoder):
-        return found
-    error = first_error(found.model, language)
-    if error is None:
-        return found
-    dtype = dtype_of(found.model)
-    name = found.model.config.layers[0].name
-    reason = f"its roundings in {dtype} give a wrong answer after {plural(error, 'letter')}"
-    return NotCompilable(name, [reason + _in_float64(found, language, name)])
+def _refused(lowered: Lowered, language: Language, error: Sequence[int]) -> NotCompilable:
+    """The refusal of a model that is wrong on a word."""
+    dtype = dtype_of(lowered.model)
+    shown = show_word(error, language.alphabet)
+    reason = f"its roundings in {dtype} give a wrong answer after {plural(len(error), 'letter')} ({shown})"
+    return NotCompilable(
+        lowered.program.network.target,
+        [reason + _in_float64(lowered, language)],
+        word=shown,
+    )
 
 
-def _in_float64(found: CarriedModel, language: Language, architecture: str) -> str:
+def _in_float64(lowered: Lowered, language: Language) -> str:
     """The end of a sentence: whether the widest type would do on the same words."""
-    if dtype_of(found.model) == "float64" or found.network is None:
-        return "; no type here is wide enough" if found.network is not None else "; use a wider type"
+    if dtype_of(lowered.model) == "float64":
+        return "; no type here is wide enough"
     try:
-        wide = network_to_architecture(found.network, architecture, dtype=torch.float64)
+        wide = lower(lowered.program, block=lowered.block, dtype=torch.float64)
     except (NotCompilable, InputError):
         return ""
-    error = first_error(wide, language)
+    error = failing_word(wide, language)
     if error is None:
         return "; float64 gives none on these words: use --dtype float64"
-    return f", in float64 after {error:,}; no type here is wide enough"
+    return f", in float64 after {len(error):,}; no type here is wide enough"
 
 
-def _ways(architecture: str, dtype: torch.dtype, options: Options) -> list[Options]:
-    """Ways to show the state before the letter, the one with the fewest float states first.
+def show_word(word: Sequence[int], alphabet: Alphabet, *, most: int = 60) -> str:
+    """Returns a word as people read it: equal letters together, `a^3 b`, and cut if it is long."""
+    runs = [(alphabet.symbols[letter], len(list(run))) for letter, run in itertools.groupby(word)]
+    text = " ".join(symbol if count == 1 else f"{symbol}^{count}" for symbol, count in runs)
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
+_DIGITS = {torch.float64: 24, torch.float32: 11, torch.bfloat16: 4, torch.float16: 5}
+"""Binary places of a retentive overwrite: the format holds the value before the last, and little more."""
+
+
+def _ways(
+    architecture: str, dtype: torch.dtype, options: Options, block: BlockStyle | None
+) -> list[tuple[BlockStyle, Options]]:
+    """Surroundings and options, the published ones first, then those with the fewest float states.
 
     Reflections by whole numbers come before all others: floats do not round them.
     """
-    digits = Fraction(1, 2 ** _DIGITS.get(dtype, 2))
-    plain = replace(options, exclusive_scan=False, retention=Fraction(1, 4))
-    ways = [replace(plain, retention=digits), plain]
-    if remembers(architecture):
-        ways = [replace(options, exclusive_scan=True), replace(options, sign_resets=False), *ways]
+    found: list[tuple[BlockStyle, Options]] = []
+    if block == "published" or (block is None and has_published(architecture)):
+        found.append(
+            ("published", replace(options, construction=options.construction or PUBLISHED_CONSTRUCTION))
+        )
+    if block == "published":
+        return found
+    if architecture in TARGETS:
+        return [*found, ("zoo", options)]
+    plain = replace(options, exclusive_scan=False)
+    ways = [plain]
+    if options.retention == Options().retention:
+        ways.insert(0, replace(plain, retention=Fraction(1, 2 ** _DIGITS.get(dtype, 2))))
+    if remembers(architecture) and options.exclusive_scan:
+        ways = [options, replace(options, sign_resets=False), *ways]
     if householder(find_architecture(architecture).properties):
         ways = [replace(ways[0], exact_floats=True), *ways]
-    return ways
+    return [*found, *(("zoo", way) for way in ways)]
 
 
 _WORDS, _LENGTH = 4, 256
 
 
 @torch.no_grad()
-def first_error(model: Model, language: Language, *, seed: int = 0) -> int | None:
-    """Returns the position of a wrong answer on a few random prefixes of words, or None if all are correct.
+def failing_word(lowered: Lowered, language: Language, *, seed: int = 0) -> tuple[int, ...] | None:
+    """Returns a word of the language on which a model is wrong, None if it was right on a few.
+
+    A network of distributions is not read: its scores are logits.
+    """
+    if isinstance(lowered.program.network.decoder, LogitDecoder):
+        return None
+    return first_error(lowered.model, language, seed=seed)
+
+
+@torch.no_grad()
+def first_error(model: Model, language: Language, *, seed: int = 0) -> tuple[int, ...] | None:
+    """Returns a prefix of one of a few random words after which an answer is wrong, None if there is none.
 
     Args:
         model: its scores are above 1/2 where a symbol, or the end as the last one, may follow.
@@ -200,5 +246,5 @@ def first_error(model: Model, language: Language, *, seed: int = 0) -> int | Non
         scores, _ = model(torch.tensor([word]))
         wrong = ((scores[0] > 0.5) != legal_table(expected, len(language.alphabet))).any(-1).nonzero()
         if len(wrong):
-            return int(wrong[0]) + 1
+            return tuple(word[: int(wrong[0]) + 1])
     return None

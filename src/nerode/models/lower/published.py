@@ -18,13 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nerode.algebra.cascades import Cascade, Level, Lookup, NotCounterFree, Reset, Source, decompose
-from nerode.core import DTYPES, Budget, NotCompilable
-from nerode.languages import Dfa, Language, minimise
+from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
+from nerode.core import DTYPES, NotCompilable
+from nerode.languages import Dfa
 from nerode.models.base import Surroundings
 from nerode.models.kernels.arguments import dtype_name
 from nerode.models.model import Model, ModelConfig, zero_model
@@ -143,15 +142,6 @@ def _reads_letter(term: Conjunction) -> bool:
     return all(source.kind == "letter" for source, _ in term.literals)
 
 
-def legal_letters(dfa: Dfa) -> list[list[bool]]:
-    """Returns for each state whether each letter leads to a live state, and last whether it accepts."""
-    moves, accepting = dfa.transitions.tolist(), [bool(a) for a in dfa.accepting]
-    live = np.array(accepting)
-    while (grown := live | live[np.array(moves)].any(1)).sum() > live.sum():
-        live = grown
-    return [[*(bool(live[r]) for r in row), end] for row, end in zip(moves, accepting, strict=True)]
-
-
 def four_squares(number: int) -> tuple[int, int, int, int]:
     """Returns four whole numbers whose squares sum to a number, the largest first (Lagrange)."""
     for a in range(math.isqrt(number), -1, -1):
@@ -170,12 +160,8 @@ class WholeModel(ABC, Generic[BlockT]):
     that of the cascade: a level after what its context reads. Lookups and what may follow are made of units.
 
     Args:
-        language: regular and star-free.
-        architecture: for errors.
-        budget: limits of the decomposition.
-
-    Raises:
-        NotCompilable: if the language is not of this kind.
+        cascade: set-reset levels.
+        dfa: the minimal automaton, whose states are those of the cascade.
     """
 
     architecture: str
@@ -183,12 +169,10 @@ class WholeModel(ABC, Generic[BlockT]):
     dtypes: tuple[str, ...] = tuple(DTYPES)
     """The float formats whose range holds all numbers of the model."""
 
-    def __init__(self, language: Language, budget: Budget | None = None) -> None:
-        self.cascade = set_reset_cascade(language, self.architecture, budget)
-        dfa = minimise(language.dfa())
-        self.letters = self.cascade.num_letters
-        self.legal = legal_letters(dfa)
-        self.start = int(dfa.start)
+    def __init__(self, cascade: Cascade, dfa: Dfa) -> None:
+        self.cascade = cascade
+        self.letters = cascade.num_letters
+        self.legal = [[*row, end] for row, end in zip(dfa.legal, dfa.accepting, strict=True)]
         self.groups: dict[Source, PlaceGroup] = {}
         self.ready: dict[Source, int] = {Source("letter", 0): 0}
         self.width = 1
@@ -419,20 +403,6 @@ class WholeModel(ABC, Generic[BlockT]):
             table[letter, self.tokens.place(letter)] = unit
         for number, size in enumerate(four_squares(width - 1 - len(self.groups))):
             table[:, self.width + number] = size * unit
-
-
-def set_reset_cascade(language: Language, architecture: str, budget: Budget | None) -> Cascade:
-    """Returns the cascade of a star-free language.
-
-    Raises:
-        NotCompilable: if the language is not regular, or has a group.
-    """
-    if not language.regular:
-        raise NotCompilable(architecture, ["whole models are made for regular languages; this one counts"])
-    try:
-        return decompose(language.dfa(), budget)
-    except NotCounterFree as error:
-        raise NotCompilable(architecture, [f"whole models are made of set-reset levels: {error}"]) from None
 
 
 def _matrix(head: nn.Module) -> Tensor:

@@ -13,16 +13,17 @@ from typing import Any
 
 import torch
 
-from nerode.algebra.cascades import Level, Lookup, Source
-from nerode.core import Budget, NotCompilable
-from nerode.languages import Language
+from nerode.algebra.cascades import Cascade, Level, Lookup, Source
+from nerode.compiler import Program
+from nerode.core import NotCompilable
+from nerode.languages import Dfa
 from nerode.models.architectures.griffin import Griffin
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.architectures.mamba2 import Mamba2
 from nerode.models.base import FeedForwardPart, LayerBlock, Surroundings
 from nerode.models.lower.published import ALWAYS, Form, StreamBlock, Wanted, WholeModel, reset_label, terms_of
 from nerode.models.model import Model, ModelConfig
-from nerode.models.zoo import LayerConfig, find_member
+from nerode.models.zoo import LayerConfig
 
 T = 128.0
 """A 1 after in_proj and SiLU or inside a GeGLU part, and the gates SiLU(z) and GeLU(y)."""
@@ -99,8 +100,8 @@ class WholeMamba(WholeMixers):
 
     architecture = "mamba"
 
-    def __init__(self, language: Language, budget: Budget | None = None) -> None:
-        super().__init__(language, budget)
+    def __init__(self, cascade: Cascade, dfa: Dfa) -> None:
+        super().__init__(cascade, dfa)
         self.constants = [self.unit(block, (), at_mark=True) for block in self.blocks]
 
     def _mark_unit(self, block: MixerBlock, *, late: bool) -> int:
@@ -429,26 +430,36 @@ WHOLE: dict[str, type[WholeModel[Any]]] = {
 """The architectures whose whole published model can be written for a star-free language."""
 
 
-def has_whole_model(architecture: str) -> bool:
-    """Whether there is a construction of the whole published model."""
-    return find_member(architecture).name in WHOLE
+PUBLISHED_CONSTRUCTION = "star-free"
+"""The construction whose cascade is written as a published model."""
 
 
-def whole_model(
-    language: Language, architecture: str, *, dtype: torch.dtype = torch.float32, budget: Budget | None = None
-) -> Model:
-    """Returns the whole published model of an architecture that does a language.
+def has_published(architecture: str) -> bool:
+    """Returns whether there is a construction of the whole published model."""
+    return architecture in WHOLE
+
+
+def require_published(architecture: str) -> None:
+    """Raises NotCompilable unless there is a construction of the whole published model."""
+    if architecture not in WHOLE:
+        known = ", ".join(WHOLE)
+        raise NotCompilable(
+            architecture, [f"the whole published model is made for {known}; use --surroundings zoo"]
+        )
+
+
+def program_to_published(program: Program, *, dtype: torch.dtype = torch.float32) -> Model:
+    """Returns the whole published model of the target of a program, written from its cascade.
 
     Its scores are 1024 for a letter that may follow (the end last), and -1024 for one that may not, from the
     beginning mark on: `empty_scores` are those before any letter.
 
     Raises:
-        UnknownName: if the zoo has no such architecture.
-        NotCompilable: if there is no construction for it, or the language is not star-free.
-        BudgetExceeded: if the cascade of the language takes too long.
+        NotCompilable: if there is no construction for it, or the program has no cascade.
     """
-    name = find_member(architecture).name
-    if name not in WHOLE:
-        known = ", ".join(WHOLE)
-        raise NotCompilable(name, [f"the whole published model is made for {known}; use --surroundings zoo"])
-    return WHOLE[name](language, budget).build(dtype)
+    name = program.network.target
+    require_published(name)
+    if program.cascade is None or program.facts.automaton is None:
+        made = program.network.origin.construction
+        raise NotCompilable(name, [f"the whole published model is made of set-reset levels; {made} has none"])
+    return WHOLE[name](program.cascade, program.facts.automaton).build(dtype)

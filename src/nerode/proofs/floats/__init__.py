@@ -2,13 +2,14 @@
 
 from nerode.proofs.floats.certify import FloatVerdict, certify_module
 from nerode.proofs.floats.closure import find_cycle
-from nerode.proofs.floats.decoders import decoder_length, write_decoder
+from nerode.proofs.floats.decoders import decoder_length
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
 from nerode.proofs.floats.memories import certify_fading
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,
     RealModel,
+    choose_lowering,
     load_architecture,
     make_architecture,
     replay_real_model,
@@ -26,6 +27,7 @@ __all__ = [
     "SignalModule",
     "certify_fading",
     "certify_module",
+    "choose_lowering",
     "decode",
     "decoder",
     "decoder_length",
@@ -40,6 +42,5 @@ __all__ = [
     "replay_real_model",
     "store",
     "to_rows",
-    "write_decoder",
     "write_real_model",
 ]

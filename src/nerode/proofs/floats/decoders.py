@@ -15,7 +15,7 @@ import torch
 from nerode.core import Budget, InputError, NotCompilable, plural
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
 from nerode.languages import Language, language_hash, legal_bits
-from nerode.models import Model, dtype_of, read_model, save_model
+from nerode.models import Model, dtype_of, read_model
 from nerode.models.lower import network_to_decoder
 from nerode.network import Network, network_hash
 from nerode.proofs.answers import refutation
@@ -49,13 +49,6 @@ def read_decoder(folder: Path | None, network: Network, dtype: str) -> Model:
         return network_to_decoder(network, network.target, dtype=wanted)
     except NotCompilable as refusal:
         raise InputError("; ".join(refusal.reasons)) from None
-
-
-def write_decoder(folder: Path, network: Network, *, dtype: str) -> Model:
-    """Writes the decoder of a network into its folder, and returns it."""
-    model = read_decoder(None, network, dtype)
-    save_model(folder / MODEL_FOLDER, model)
-    return model
 
 
 def certify_decoder(

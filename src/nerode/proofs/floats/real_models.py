@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +45,10 @@ from nerode.models import (
     read_model,
     save_model,
 )
-from nerode.models.lower import Around, CarriedModel, candidate_models, is_decoder, main_refusal
-from nerode.network import LogitDecoder
+from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal, show_word
+from nerode.network import LogitDecoder, Network
 from nerode.proofs.floats.certify import certify_module
-from nerode.proofs.floats.decoders import certify_decoder
+from nerode.proofs.floats.decoders import certify_decoder, run_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.floats.runner import QuestionTable, above_half, as_legal, make_runner
@@ -70,25 +70,49 @@ OTHERS = ("bfloat16", "float16")
 """Formats in which a whole model is looked at, too: its weights have few bits."""
 
 
+SHORT = 10_000
+"""A model that is wrong after at most so many letters is refused."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RealModel:
     """A model of a real architecture with what is known of it.
 
     Attributes:
-        model: its `claims` are complete.
-        surroundings: "published" or "zoo".
+        lowered: the model, whose `claims` are complete, and the network that it was made from.
         certificates: the proofs that are listed state by state, one per float format.
     """
 
-    model: Model
-    surroundings: Around
+    lowered: Lowered
     certificates: tuple[Certificate, ...] = ()
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.lowered.model
+
+    @property
+    def network(self) -> Network:
+        """The exact network that explains the weights."""
+        return self.lowered.program.network
 
     @property
     def wrong(self) -> int | None:
         """The number of letters after which an answer is wrong; None if none is known."""
-        lengths = [c.length for c in self.model.claims if c.scope == REFUTED]
-        return next((n for n in lengths if isinstance(n, int)), None)
+        return next((c.length for c in self._refuting if isinstance(c.length, int)), None)
+
+    @property
+    def refusal(self) -> NotCompilable | None:
+        """The refusal of a model that a known word of at most 10,000 letters refutes."""
+        if self.wrong is None or self.wrong > SHORT:
+            return None
+        claim = self._refuting[0]
+        reason = f"in {claim.dtype} it is wrong after {plural(self.wrong, 'letter')}, on {claim.word}"
+        return NotCompilable(self.network.target, [reason], word=claim.word)
+
+    @property
+    def _refuting(self) -> list[ModelClaim]:
+        return [claim for claim in self.model.claims if claim.scope == REFUTED]
 
     @property
     def reach(self) -> float:
@@ -110,13 +134,13 @@ def load_architecture(
     facts: Facts | None = None,
     budget: Budget | None = None,
     seconds: float = SECONDS,
-    surroundings: Around | None = None,
+    surroundings: BlockStyle | None = None,
 ) -> Model:
     """Returns an ordinary model of an architecture whose weights do a language; `claims` says how far.
 
     It is the model that `nerode compile LANG --to ARCHITECTURE` writes. Several ways to write the weights are
-    tried, those that floats do not round first. A model that was seen to fail is handed out only if no other
-    way does better; a warning and its claims then say at which letter.
+    tried, those that floats do not round first. A model that fails on a word of at most 10,000 letters is
+    refused; one that fails later comes with a warning.
 
     Args:
         language: what it should do.
@@ -131,16 +155,16 @@ def load_architecture(
     Raises:
         UnknownName: if there is no such architecture.
         NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
-            the format is too coarse for it.
+            the format is too coarse for it; with the word, if there is one on which every way fails.
     """
     found = make_architecture(
         language,
         architecture,
         dtype=dtype,
         facts=facts,
-        budget=budget,
         seconds=seconds,
         surroundings=surroundings,
+        options=None if budget is None else Options(budget=budget),
     )
     if found.wrong is not None:
         warnings.warn(
@@ -157,75 +181,97 @@ def make_architecture(
     *,
     dtype: torch.dtype = torch.float32,
     facts: Facts | None = None,
-    budget: Budget | None = None,
     seconds: float = SECONDS,
-    surroundings: Around | None = None,
+    surroundings: BlockStyle | None = None,
     options: Options | None = None,
     longest: int = LONGEST,
     others: Sequence[str] = OTHERS,
 ) -> RealModel:
-    """Returns what `load_architecture` hands out, with its surroundings and certificates.
+    """Returns what `load_architecture` returns, with its network and certificates.
 
     The arguments are those of `load_architecture`, the user's options for networks, how many letters of
     random words it is read on, and in which other formats a whole model is looked at.
     """
     if seconds < 0:
         raise InputError(f"{seconds} seconds for proofs; give 0 or more")
+    ways = lowerings(language, architecture, options, dtype=dtype, block=surroundings, facts=facts)
+    return choose_lowering(ways, language, seconds=seconds, longest=longest, others=others)
+
+
+def choose_lowering(
+    ways: Iterable[Lowered | NotCompilable],
+    language: Language,
+    *,
+    seconds: float = SECONDS,
+    longest: int = LONGEST,
+    others: Sequence[str] = OTHERS,
+) -> RealModel:
+    """Returns the lowering of which most is proved, or the first of which nothing is known to be wrong.
+
+    Raises:
+        NotCompilable: if there is none, or a word of at most 10,000 letters refutes the best.
+    """
     refusals: list[NotCompilable] = []
     best: RealModel | None = None
-    for candidate in candidate_models(
-        language,
-        architecture,
-        dtype=dtype,
-        facts=facts,
-        budget=budget,
-        surroundings=surroundings,
-        options=options,
-    ):
-        if isinstance(candidate, NotCompilable):
-            refusals.append(candidate)
+    for way in ways:
+        if isinstance(way, NotCompilable):
+            refusals.append(way)
             continue
         with fixed_bits(1):
-            found = _examine(candidate, language, seconds, longest, others)
+            found = _examine(way, language, seconds, longest, others)
         if best is None or found.rank > best.rank:
             best = found
         # Of the zoo's ways the first that is not wrong is taken; a published model has to be proved.
-        done = candidate.surroundings == "zoo" or not seconds or best.reach == float("inf")
+        done = way.block == "zoo" or not seconds or best.reach == float("inf")
         if best.wrong is None and done:
             return best
     if best is None:
         raise main_refusal(refusals)
+    if best.refusal is not None:
+        raise best.refusal
     return best
 
 
 def _examine(
-    candidate: CarriedModel, language: Language, seconds: float, longest: int, others: Sequence[str]
+    lowered: Lowered, language: Language, seconds: float, longest: int, others: Sequence[str]
 ) -> RealModel:
     """Looks for a proof or the shortest word that refutes, and reads long words."""
-    model, network = candidate.model, candidate.network
+    model, network = lowered.model, lowered.program.network
     dtype = dtype_of(model)
     tried = "A few random words of the language were read."
     model.claims = (ModelClaim(scope=TESTED, says=tried, dtype=dtype, length=256),)
-    found = RealModel(model=model, surroundings=candidate.surroundings)
-    if network is not None and isinstance(network.decoder, LogitDecoder):
+    found = RealModel(lowered=lowered)
+    if isinstance(network.decoder, LogitDecoder):
         reason = f"The distributions of the model were not looked at in {dtype}."
         model.claims = (unexamined(reason, dtype=dtype),)
         return found
     if not seconds:
         return found
     budget = Budget(seconds=max(seconds, 1e-3)).start()
-    if network is None:
+    if lowered.block == "published":
         return _examine_whole(found, language, longest, budget, others)
+    if is_decoder(network):
+        return _examine_heads(found, language, budget)
     exact = certified(network, language, rest(budget, 0.3))
     tasks = [] if isinstance(exact, Refutation) else [c.task for c in exact if c.task in LANGUAGE_TASKS]
     task = tasks[0] if tasks else None
-    if is_decoder(network):
-        model.claims = _read_long_words(model, language, task == PREDICT, longest, rest(budget, 0.4))
-        lemmas = certify_decoder(model, network, language, budget=rest(budget))
-        if isinstance(lemmas, Certificate):
-            model.claims = (*known(lemmas.claims), *model.claims)
-        return found
     return _prove_and_read(found, language, task, longest, budget, 0.9)
+
+
+def _examine_heads(found: RealModel, language: Language, budget: Budget) -> RealModel:
+    """Looks for a proof of a softmax decoder by lemmas about its heads, and reads a few words."""
+    model, dtype = found.model, dtype_of(found.model)
+    tested = run_decoder(model, language)
+    if isinstance(tested, Refutation):
+        model.claims = (refuted(tested, dtype),)
+        return found
+    lemmas = certify_decoder(model, found.network, language, budget=rest(budget))
+    if isinstance(lemmas, Failure):
+        unproved = unexamined(f"Nothing is proved of the decoder in {dtype}: {lemmas.what}.", dtype=dtype)
+        model.claims = (*known([tested]), unproved)
+        return found
+    model.claims = known([*lemmas.claims, tested])
+    return replace(found, certificates=(lemmas,))
 
 
 def _examine_whole(
@@ -308,7 +354,7 @@ def _prove(
     others = own.claims if verdict.refutation is None else (refuted(verdict.refutation, dtype),)
     own.claims = (*(c for c in own.claims if c.is_proof), *proofs, *(c for c in others if not c.is_proof))
     added = () if certificate is None else (certificate,)
-    return RealModel(model=own, surroundings=found.surroundings, certificates=(*found.certificates, *added))
+    return replace(found, certificates=(*found.certificates, *added))
 
 
 def _converted(model: Model, dtype: str) -> Model | None:
@@ -352,7 +398,8 @@ def _read_long_words(
             if len(wrong):
                 at = first + int(wrong[0]) + 1
                 says = "The answer after this many letters of a random word is wrong."
-                return (ModelClaim(scope=REFUTED, says=says, dtype=dtype, length=at),)
+                shown = show_word(word[:at], language.alphabet)
+                return (ModelClaim(scope=REFUTED, says=says, dtype=dtype, length=at, word=shown),)
             read = max(read, first + len(word[part]))
     if not read:
         return ()
@@ -388,13 +435,17 @@ def _answers(language: Language, word: Sequence[int]) -> Tensor:
 
 
 def write_real_model(folder: Path, found: RealModel) -> None:
-    """Writes a model and its certificates into the folder of a network, as `model/`."""
+    """Writes a model and its certificates into the folder of its network, as `model/`.
+
+    The certificate of a softmax decoder speaks of the network, too, and is written beside it.
+    """
     place = folder / MODEL_FOLDER
     save_model(place, found.model)
+    beside = folder if is_decoder(found.network) else place
     for certificate in found.certificates:
         dtype = certificate.claims[0].dtype
         assert dtype is not None
-        write_float_certificate(place, dtype, certificate)
+        write_float_certificate(beside, dtype, certificate)
 
 
 def replay_real_model(
