@@ -11,11 +11,10 @@ import time
 import torch
 
 from nerode.core import Budget
-from nerode.languages import resolve_language
+from nerode.languages import LanguageQuestion, resolve_language
 from nerode.models import LayerConfig, ModelConfig, build_model
-from nerode.proofs import PREDICT
-from nerode.proofs.floats.closure import LARGE_BATCH, explore
-from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.find.walk import LARGE_BATCH, Walk
+from nerode.proofs.runner import make_runner
 
 LIMIT = 100_000
 """Steps per CPU second that a one-layer Mamba of width 16 should reach."""
@@ -29,17 +28,16 @@ REPEATS = 3
 
 def main() -> None:
     torch.set_num_threads(1)
-    language = resolve_language("(a|b)*")
+    question = LanguageQuestion(resolve_language("(a|b)*"), "next", "all")
     for name in ARCHITECTURES:
         layer = LayerConfig(name=name, settings={"states": 4} if name.startswith("mamba") else {})
         model = build_model(ModelConfig(layers=(layer,), letters=2, outputs=3, width=16), seed=0)
-        runner = make_runner(model.eval(), language, decode=lambda scores: scores == scores)
+        runner = make_runner(model.eval(), question, decode=lambda scores: scores == scores)
         rates = []
         for _ in range(REPEATS):
             begun = time.process_time()
-            found = explore(
-                runner, language, task=PREDICT, batch=LARGE_BATCH, budget=Budget(elements=STATES, seconds=600)
-            )
+            found = Walk(runner, question, batch=LARGE_BATCH, most=STATES)
+            found.run(Budget(seconds=600).start())
             spent = time.process_time() - begun
             rates.append(int((found.moves >= 0).sum()) / spent)
         best = max(rates)

@@ -9,7 +9,7 @@ from nerode.kernel import TESTED
 from nerode.languages import resolve_language
 from nerode.models.network_module import load_model
 from nerode.proofs.floats.examination import agreement_claim, compare_forward, random_words
-from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import register_language
 from tests.proofs.floats.modules import Register
 

@@ -15,11 +15,11 @@ from nerode.models.lower.assembly import network_to_architecture
 from nerode.models.network_module import load_model
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
+from nerode.proofs.find.walk import LARGE_BATCH, Walk
 from nerode.proofs.floats import certify
 from nerode.proofs.floats.certify import certify_floats, certify_module
-from nerode.proofs.floats.closure import LARGE_BATCH
-from nerode.proofs.floats.runner import make_runner
 from nerode.proofs.replay.bits import METHOD
+from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister
 
@@ -250,11 +250,10 @@ def test_a_word_that_no_valid_prefix_begins_with_refutes_nothing_where_time_is_s
     empty = language.legal(language.initial())
     verdict = certify_module(module, language, empty=empty)
     assert (verdict.task, verdict.length, verdict.refutation) == (VALID_PREFIXES, "all", None)
-    explore = certify.explore
 
-    def hurried(runner, question, *, budget, **others):
-        budget = Budget(elements=1).start() if question.task == VALID_PREFIXES else budget
-        return explore(runner, question, budget=budget, **others)
+    class Hurried(Walk):
+        def __init__(self, runner, question, *, most, **others):
+            super().__init__(runner, question, most=1 if question.task == VALID_PREFIXES else most, **others)
 
-    monkeypatch.setattr(certify, "explore", hurried)
+    monkeypatch.setattr(certify, "Walk", Hurried)
     assert certify_module(module, language, empty=empty).refutation is None

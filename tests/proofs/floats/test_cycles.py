@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.models.architectures import Gru
 from nerode.models.architectures.gru import GruSettings
-from nerode.proofs.floats.closure import StateCycle, find_cycle
-from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.floats.cycles import StateCycle, find_cycle
+from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HIGH, register_language
 from tests.proofs.floats.modules import Register, TanhRegister
 

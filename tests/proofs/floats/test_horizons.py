@@ -12,7 +12,7 @@ from nerode.languages import resolve_language
 from nerode.models.network_module import load_model
 from nerode.proofs.floats.horizons import LoopWord, measure_horizon, predict_repetitions, read_word
 from nerode.proofs.floats.loops import search_loops
-from nerode.proofs.floats.runner import make_runner
+from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HIGH, HOLD, mamba_register, register_language
 from tests.proofs.floats.modules import DyckCounter, Register, TanhRegister
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.proofs.floats.runner import TYPES, from_rows, layout_of, nan_rows, to_rows
+from nerode.proofs.runner import TYPES, from_rows, layout_of, nan_rows, to_rows
 
 
 def state_of_all_types(batch):

@@ -9,12 +9,12 @@ from hypothesis import given, settings, strategies as st
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import certificate_from_json, certificate_to_json, language_claim
-from nerode.languages import resolve_language
+from nerode.languages import asked_of, resolve_language
+from nerode.proofs.find.walk import Walk
 from nerode.proofs.floats.certify import certify_module
-from nerode.proofs.floats.closure import explore
-from nerode.proofs.floats.runner import make_runner
 from nerode.proofs.replay.bits import METHOD, _StateTable, limits, recheck
 from nerode.proofs.replay.listing import fingerprint, read_listing
+from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import BatchDependent, Register, TanhRegister
 
@@ -29,9 +29,10 @@ PARTIAL = certify_module(
 def with_bits(certificate, module=MODULE):
     """The certificate as older ones were: the bits of its states are listed, too."""
     evidence = certificate.evidence[METHOD]
-    found = explore(make_runner(module, LANGUAGE), LANGUAGE, task=evidence["task"], batch=1)
+    found = Walk(make_runner(module, LANGUAGE), asked_of(LANGUAGE, evidence["task"]), batch=1)
+    found.run(Budget())
     assert found.moves.tolist() == evidence["moves"]
-    listed = {**evidence, "states": [row.tobytes().hex() for row in found.states]}
+    listed = {**evidence, "states": [row.tobytes().hex() for row in found.rows]}
     return replace(certificate, evidence={METHOD: listed})
 
 

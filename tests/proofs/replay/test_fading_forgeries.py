@@ -17,10 +17,10 @@ import torch
 from nerode.kernel import PREDICT, Certificate, Failure
 from nerode.languages import language_hash, resolve_language
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings
-from nerode.proofs.floats.runner import layout_of, to_rows
 from nerode.proofs.replay import replay_fading
 from nerode.proofs.replay.fading import FADING, fading_claim
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.runner import layout_of, to_rows
 
 LANGUAGE = resolve_language("(a|b)*")
 A, B, ONE, SINK = range(4)

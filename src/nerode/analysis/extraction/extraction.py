@@ -18,13 +18,14 @@ from nerode.analysis.extraction.comparison import (
     theory_of,
 )
 from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
-from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries, States, joined
+from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
 from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
 from nerode.languages import NOTHING, Dfa, Language, Moore, legal_text, title_of
 from nerode.models import LayerConfig, Model, find_member
 from nerode.network import Interpreter, Network
+from nerode.proofs.floats import Walk, make_runner
 from nerode.records import REFUTED
 from nerode.verdict import ARCHITECTURES
 
@@ -359,28 +360,20 @@ def close_floats(machine: Machine, budget: Budget | None = None) -> ExtractedMac
     Raises:
         BudgetExceeded: if more states are reached.
     """
-    budget = started(budget)
-    level = machine.initial()
-    number = {level.marks()[0]: 0}
-    outputs = list(level.outputs)
-    rows: list[list[int]] = []
-    while len(level):
-        after = machine.successors(level)
-        new: list[States] = []
-        columns = []
-        for states in after:
-            keys = states.marks()
-            fresh = []
-            for place, key in enumerate(keys):
-                if key not in number:
-                    number[key] = len(number)
-                    outputs.append(states.outputs[place])
-                    fresh.append(place)
-            new.append(states.rows(fresh))
-            columns.append([number[key] for key in keys])
-        rows.extend(list(row) for row in zip(*columns, strict=True))
-        budget.check("states", len(number), states_of_the_network=len(number))
-        level = joined(new)
-    table = np.array(rows, dtype=np.int32)
-    found = Moore(alphabet=machine.alphabet, transitions=table, start=0, outputs=tuple(outputs))
-    return ExtractedMachine(machine=found.minimise(), states=len(number), consistent=True)
+    budget, question = started(budget), machine.question
+    runner = make_runner(machine.model, question.target)  # type: ignore[arg-type]
+    walk = Walk(runner, None, most=budget.states, every_letter=question.kind != "prediction")
+    end = walk.run(budget)
+    machine.count_steps(int((walk.moves >= 0).sum()))
+    if end != "closed":
+        budget.check_time(states_of_the_network=len(walk))
+        raise BudgetExceeded("states", walk.most, known_so_far={"states_of_the_network": len(walk)})
+    texts = [question.target.text(tuple(walk.answer(place) == 1)) for place in walk.places.tolist()]
+    dead = len(texts)
+    moves = np.where(walk.moves < 0, dead, walk.moves)
+    table = np.concatenate([moves, np.full((1, moves.shape[1]), dead)]).astype(np.int32)
+    found = Moore(alphabet=machine.alphabet, transitions=table, start=0, outputs=(*texts, NOTHING))
+    alive = sum(text != NOTHING for text in texts)
+    return ExtractedMachine(
+        machine=found.minimise(), states=alive + bool((moves == dead).any()), consistent=True
+    )

@@ -154,6 +154,10 @@ class Machine:
             alive=np.array([self.question.empty != NOTHING]),
         )
 
+    def count_steps(self, steps: int) -> None:
+        """Counts steps that were made by the network's own step function."""
+        self._states += steps
+
     def step(self, states: States, letters: Sequence[int]) -> States:
         """Returns the states after one letter each."""
         self._states += len(states)

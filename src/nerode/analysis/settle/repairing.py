@@ -18,7 +18,7 @@ answers of the task are the only teacher.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,17 +26,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.oracle import Machine, States, joined
+from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, question_of
+from nerode.analysis.settle.failing_words import WrongAnswer, first_failure
 from nerode.analysis.settle.settling import settle
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, BudgetExceeded, InputError, started, stream, to_mapping
+from nerode.core import Budget, InputError, started, stream, to_mapping
 from nerode.languages import END, NOTHING, OUTSIDE, UNASKED, Word
+from nerode.proofs.floats import Runner, Walk, decoder, grid_marks, make_runner, state_values
 from nerode.records import OptimiserSpec, Settlement
 from nerode.tasks import Batch, Task
 from nerode.training import make_optimiser, run
-
-Marks = Callable[[States], list[Hashable]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +44,10 @@ class SearchSettings:
     """Limits of a search.
 
     Attributes:
-        states: pairs that the search without rounding follows.
+        states: pairs that the search without rounding finds.
         grids: sizes of the cells for further searches, in standard deviations of a coordinate, one search
             each; none for no rounding.
-        rounded_states: pairs that each of these follows.
+        rounded_states: pairs that each of these finds.
     """
 
     states: int = 20_000
@@ -85,7 +85,7 @@ class FailureSearch:
         right_up_to: every word of at most this length was answered correctly, bit for bit, many at once.
         always_right: whether the states are finitely many and all were looked at, one at a time, so that
             every word is answered correctly, alone and step by step in the floats of this machine.
-        states: pairs of states that were followed, in all searches.
+        states: pairs of states that were found, in all searches.
         why_ended: what stopped the search without a word; "" otherwise.
     """
 
@@ -124,134 +124,50 @@ def search_failures(
     machine: Machine, question: NetworkQuestion, settings: SearchSettings, budget: Budget
 ) -> FailureSearch:
     """Returns what the search without rounding finds, or else the first of those with rounding."""
-    exact = _Walk(machine, question, settings.states, budget)
-    found = exact.run(_bits)
-    if not exact.left or (found is not None and not _fails_alone(machine, found)):
-        exact = _Walk(machine, question, settings.states, budget, alone=True)
-        found = exact.run(_bits)
-    if found is not None or not exact.left:
+    runner = make_runner(machine.model, question.target, decode=decoder(question.reading))  # type: ignore[arg-type]
+    exact = _walk(runner, question, budget, most=settings.states)
+    found = _fails_alone(machine, question, exact)
+    if exact.end == "closed" or (exact.end == "wrong" and found is None):
+        exact = _walk(runner, question, budget, most=settings.states, batch=1)
+        found = _fails_alone(machine, question, exact)
+    length = max(0, exact.length)
+    if found is not None or exact.end == "closed":
+        failing = None if found is None else _failing(question, found, shortest=True)
         return FailureSearch(
-            failing=None if found is None else _failing(question, *found, shortest=True),
-            right_up_to=exact.depth,
-            always_right=found is None,
-            states=exact.seen,
+            failing=failing, right_up_to=length, always_right=found is None, states=len(exact)
         )
-    seen = exact.seen
+    seen, spread = len(exact), state_values(exact.rows, exact.layout).std(axis=0)
     for grid in settings.grids:
-        walk = _Walk(machine, question, settings.rounded_states, budget)
-        found = walk.run(_cells(grid, exact.spread))
-        seen += walk.seen
-        if found is not None and _fails_alone(machine, found):
-            shortest = len(found[0]) == exact.depth + 1
-            failing = _failing(question, *found, shortest=shortest)
-            return FailureSearch(failing=failing, right_up_to=exact.depth, always_right=False, states=seen)
-    why = "the time was up" if exact.out_of_time else f"more than {settings.states:,} states"
-    return FailureSearch(
-        failing=None, right_up_to=exact.depth, always_right=False, states=seen, why_ended=why
-    )
+        marks = grid_marks(grid, np.where(spread > 0, spread, 1.0), exact.layout)
+        walk = _walk(runner, question, budget, most=settings.rounded_states, marks=marks)
+        seen += len(walk)
+        found = _fails_alone(machine, question, walk)
+        if found is not None:
+            failing = _failing(question, found, shortest=len(found.word) == length + 1)
+            return FailureSearch(failing=failing, right_up_to=length, always_right=False, states=seen)
+    full = f"more than {settings.states:,} states"
+    why = "the time was up" if exact.end is None else full if exact.end == "full" else exact.reason
+    return FailureSearch(failing=None, right_up_to=length, always_right=False, states=seen, why_ended=why)
 
 
-def _fails_alone(machine: Machine, found: tuple[Word, str, str]) -> bool:
-    word, expected, _ = found
-    return machine.traces([word])[0][-1] != expected
+def _walk(runner: Runner, question: NetworkQuestion, budget: Budget, **limits: Any) -> Walk:
+    """The states of a network on the words that its task asks about."""
+    walk = Walk(runner, question.target.weaker() or question.target, **limits)
+    walk.run(budget)
+    return walk
 
 
-class _Walk:
-    """One search; `alone` steps one state at a time.
-
-    Attributes:
-        depth: every word up to this length was looked at, if the marks tell all states apart.
-        left: whether something was left to follow.
-        seen: pairs that were followed.
-        out_of_time: whether the budget ended it.
-    """
-
-    def __init__(
-        self, machine: Machine, question: NetworkQuestion, most: int, budget: Budget, *, alone: bool = False
-    ) -> None:
-        self._machine, self._target = machine, question.target
-        self._most, self._budget, self._alone = most, budget, alone
-        self._answers: dict[Hashable, str] = {}
-        self._sums = np.zeros(0), np.zeros(0)
-        self.depth = self.seen = 0
-        self.left, self.out_of_time = True, False
-
-    @property
-    def spread(self) -> np.ndarray[Any, Any]:
-        """The standard deviation of each coordinate over the states seen, 1 where it is 0."""
-        mean = self._sums[0] / max(self.seen, 1)
-        deviation = np.sqrt(np.maximum(self._sums[1] / max(self.seen, 1) - mean**2, 0))
-        return np.where(deviation > 0, deviation, 1.0)
-
-    def run(self, marks: Marks) -> tuple[Word, str, str] | None:
-        """Returns a word with what is due and what is answered, None if none was found."""
-        level = self._machine.initial()
-        words: list[Word] = [()]
-        places: list[Hashable] = [self._target.initial()]
-        self._sums = (np.zeros(level.values.shape[1]), np.zeros(level.values.shape[1]))
-        known = set(zip(marks(level), places, strict=True))
-        while len(level):
-            if self.seen >= self._most:
-                return None
-            try:
-                self._budget.check_time(states=self.seen)
-            except BudgetExceeded:
-                self.out_of_time = True
-                return None
-            self._count(level)
-            letters = range(len(self._machine.alphabet))
-            after = self._successors(level, letters)
-            words = [(*word, letter) for letter in letters for word in words]
-            places = [self._target.advance(place, letter) for letter in letters for place in places]
-            for output, word, place in zip(after.outputs, words, places, strict=True):
-                if output != self._answer(place):
-                    return word, self._answer(place), output
-            self.depth += 1
-            kept = []
-            for i, key in enumerate(zip(marks(after), places, strict=True)):
-                if after.alive[i] and key not in known:
-                    known.add(key)
-                    kept.append(i)
-            level, words, places = after.rows(kept), [words[i] for i in kept], [places[i] for i in kept]
-        self.left = False
+def _fails_alone(machine: Machine, question: NetworkQuestion, walk: Walk) -> WrongAnswer | None:
+    """The word that refutes a network in a walk, if it does so alone."""
+    if walk.refutation is None:
         return None
-
-    def _successors(self, level: States, letters: range) -> States:
-        """The states after each letter, those of one letter together."""
-        if not self._alone:
-            return joined(self._machine.successors(level))
-        single = [level.rows([i]) for i in range(len(level))]
-        return joined([self._machine.step(state, [letter]) for letter in letters for state in single])
-
-    def _count(self, level: States) -> None:
-        self.seen += len(level)
-        self._sums = (self._sums[0] + level.values.sum(axis=0), self._sums[1] + (level.values**2).sum(axis=0))
-
-    def _answer(self, place: Hashable) -> str:
-        if place not in self._answers:
-            self._answers[place] = self._target.answer(place)
-        return self._answers[place]
+    return first_failure(machine, question, question.alphabet.encode(walk.refutation.word))
 
 
-def _bits(states: States) -> list[Hashable]:
-    return list(states.marks())
-
-
-def _cells(grid: float, spread: np.ndarray[Any, Any]) -> Marks:
-    def marks(states: States) -> list[Hashable]:
-        cells = np.round(states.values / (grid * spread)).astype(np.int64)
-        return [row.tobytes() for row in cells]
-
-    return marks
-
-
-def _failing(
-    question: NetworkQuestion, word: Sequence[int], expected: str, got: str, *, shortest: bool
-) -> FailingWord:
+def _failing(question: NetworkQuestion, found: WrongAnswer, *, shortest: bool) -> FailingWord:
     symbols = question.alphabet.symbols
-    return FailingWord(
-        word=tuple(symbols[letter] for letter in word), expected=expected, got=got, shortest=shortest
-    )
+    word = tuple(symbols[letter] for letter in found.word)
+    return FailingWord(word=word, expected=found.expected, got=found.got, shortest=shortest)
 
 
 _CONTINUATION = 8

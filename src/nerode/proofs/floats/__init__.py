@@ -1,7 +1,8 @@
 """Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
 
+from nerode.proofs.find.walk import Walk, grid_marks, state_values
 from nerode.proofs.floats.certify import FloatVerdict, certify_module
-from nerode.proofs.floats.closure import find_cycle
+from nerode.proofs.floats.cycles import find_cycle
 from nerode.proofs.floats.decoders import decoder_length
 from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
 from nerode.proofs.floats.memories import certify_fading
@@ -15,8 +16,8 @@ from nerode.proofs.floats.real_models import (
     replay_real_model,
     write_real_model,
 )
-from nerode.proofs.floats.runner import QuestionTable, to_rows
 from nerode.proofs.reading import SignalModule, decode, decoder
+from nerode.proofs.runner import QuestionTable, Runner, make_runner, to_rows
 
 __all__ = [
     "Examination",
@@ -24,7 +25,9 @@ __all__ = [
     "ModelReader",
     "QuestionTable",
     "RealModel",
+    "Runner",
     "SignalModule",
+    "Walk",
     "certify_fading",
     "certify_module",
     "choose_lowering",
@@ -34,12 +37,15 @@ __all__ = [
     "examine",
     "find_cycle",
     "graph_failure",
+    "grid_marks",
     "known",
     "load_architecture",
     "load_model",
     "make_architecture",
+    "make_runner",
     "recheck_stored",
     "replay_real_model",
+    "state_values",
     "store",
     "to_rows",
     "write_real_model",

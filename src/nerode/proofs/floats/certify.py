@@ -18,8 +18,11 @@ from nerode.kernel import DTYPES, Certificate, Failure, Refutation, language_cla
 from nerode.languages import Language, Legal, Question, asked_of
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
-from nerode.proofs.floats.closure import BATCH, LARGE_BATCH, Exploration, explore
-from nerode.proofs.floats.runner import (
+from nerode.proofs.find.walk import BATCH, LARGE_BATCH, Walk
+from nerode.proofs.proving import Unproved
+from nerode.proofs.replay.bits import METHOD, limits, recheck
+from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.runner import (
     Decode,
     QuestionTable,
     Runner,
@@ -29,9 +32,6 @@ from nerode.proofs.floats.runner import (
     make_runner,
     to_rows,
 )
-from nerode.proofs.proving import Unproved
-from nerode.proofs.replay.bits import METHOD, limits, recheck
-from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 
 Json = Any
 
@@ -122,12 +122,12 @@ def certify_module(
     batch = LARGE_BATCH if _batch_matters(runner) else None
     if alone or (batch is not None and _is_chain(question)):
         batch = 1
-    found: Exploration | None = None
+    found: Walk | None = None
     wanted: Question | None = question
-    while wanted is not None and (found is None or found.length != "all"):
+    while wanted is not None and (found is None or found.end != "closed"):
         weaker = wanted.weaker()
         share = SEARCH_SHARE if weaker is None else FIRST_SHARE
-        tried = explore(runner, wanted, batch=batch, budget=_share(budget, share))
+        tried = _walk(runner, wanted, batch, _share(budget, share))
         if found is None or _reach(tried) > _reach(found) or not _is_read(wanted, found.refutation):
             found = tried
         wanted = weaker
@@ -135,7 +135,7 @@ def certify_module(
     if not partial and _refutes_alone(runner, found):
         return FloatVerdict(
             runner=runner,
-            question=found.question,
+            question=found.asked,
             certificate=None,
             refutation=found.refutation,
             reason=found.reason,
@@ -158,7 +158,7 @@ def certify_floats(
 
 def _confirm(
     runner: Runner,
-    found: Exploration,
+    found: Walk,
     batch: int | None,
     network: str | None,
     budget: Budget,
@@ -168,9 +168,9 @@ def _confirm(
     differs = batch == LARGE_BATCH
     sealed: Certificate | Failure | BudgetExceeded | None = None
     if differs and not _refutes_alone(runner, found):
-        few = budget if found.length == "all" else replace(budget, elements=min(FEW, budget.elements))
+        few = budget if found.end == "closed" else replace(budget, elements=min(FEW, budget.elements))
         found, sealed = _confirm_apart(runner, found, network, few)
-    elif found.length not in (-1, 0):
+    elif found.covers not in (-1, 0):
         batches = [batch] if batch is not None else _batches(runner, found, budget)
         sealed = _seal(runner, found, batches, network, budget)
         if isinstance(sealed, Failure) and batch != 1:
@@ -182,7 +182,7 @@ def _confirm(
         problem = f"a proof was found, but not confirmed: {getattr(sealed, 'what', sealed)}"
     return FloatVerdict(
         runner=runner,
-        question=found.question,
+        question=found.asked,
         certificate=certificate,
         refutation=found.refutation,
         reason=problem or found.reason,
@@ -190,14 +190,14 @@ def _confirm(
     )
 
 
-def _refutes_alone(runner: Runner, found: Exploration) -> bool:
+def _refutes_alone(runner: Runner, found: Walk) -> bool:
     """Whether a word that refutes a module in batches does so when it is read alone."""
     if found.refutation is None:
         return False
-    word = found.question.alphabet.encode(found.refutation.word)
+    word = found.asked.alphabet.encode(found.refutation.word)
     if not word:
         return True
-    known, state, number = QuestionTable(found.question), runner.start(), 0
+    known, state, number = QuestionTable(found.asked), runner.start(), 0
     for letter in word:
         answers, state = runner.step(np.array([letter]), state)
         number = known.after(number, letter)
@@ -206,32 +206,32 @@ def _refutes_alone(runner: Runner, found: Exploration) -> bool:
 
 def _confirm_apart(
     runner: Runner,
-    found: Exploration,
+    found: Walk,
     network: str | None,
     budget: Budget,
     *,
     refused: bool = False,
-) -> tuple[Exploration, Certificate | Failure | BudgetExceeded]:
+) -> tuple[Walk, Certificate | Failure | BudgetExceeded]:
     """Certify batch size 1 where batching changes the bits; fall back to batches alone.
 
     Single words are slow; batches alone are proved only if they close and single words do not in the time,
     and not if their replay has been refused.
     """
-    alone = explore(runner, found.question, batch=1, budget=_share(budget))
-    if alone.length == "all" or alone.refutation is not None:
+    alone = _walk(runner, found.asked, 1, _share(budget))
+    if alone.end == "closed" or alone.refutation is not None:
         refused = True
     if not refused and _reach(found) > _reach(alone):
         together = _seal(runner, found, [LARGE_BATCH], network, budget)
         if isinstance(together, Certificate):
             return found, together
-    if alone.length in (-1, 0):
+    if alone.covers in (-1, 0):
         return alone, Failure(what=alone.reason or "the first letter refutes it")
     return alone, _seal(runner, alone, [1], network, budget)
 
 
 def _seal(
     runner: Runner,
-    found: Exploration,
+    found: Walk,
     batches: list[int],
     network: str | None,
     budget: Budget,
@@ -239,19 +239,19 @@ def _seal(
     """The certificate if its replay succeeds; otherwise what went wrong."""
     sha = fingerprint(runner.module)
     claim = language_claim(
-        task=found.question.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.length
+        task=found.asked.task, method=METHOD, dtype=runner.dtype, order="rounded", length=found.covers
     )
     claim = replace(claim, covers=claim.covers + limits(batches, covers_empty=runner.empty is not None))
     certificate = Certificate(
         network=network or sha,
-        language=found.question.hash,
+        language=found.asked.hash,
         claims=(claim,),
         evidence={METHOD: _evidence(runner, found, batches, sha)},
     )
     try:
         failure = recheck(
             runner.module,
-            found.question,
+            found.asked,
             certificate,
             decode=runner.decode,
             empty=runner.empty,
@@ -261,22 +261,22 @@ def _seal(
     except BudgetExceeded as stop:
         if len(batches) > 1:
             return _seal(runner, found, [LARGE_BATCH], network, budget)
-        if found.length == "all":
+        if found.end == "closed":
             return stop
         # A shorter length has fewer states to replay.
-        few = replace(_share(budget), elements=len(found.states) // 4)
-        shorter = explore(runner, found.question, batch=batches[0], budget=few)
-        if shorter.refutation is not None or len(shorter.states) >= len(found.states):
+        few = replace(_share(budget), elements=len(found) // 4)
+        shorter = _walk(runner, found.asked, batches[0], few)
+        if shorter.refutation is not None or len(shorter) >= len(found):
             return stop
         return _seal(runner, shorter, batches, network, budget)
     return failure or certificate
 
 
-def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) -> dict[str, Json]:
+def _evidence(runner: Runner, found: Walk, batches: list[int], sha: str) -> dict[str, Json]:
     return {
-        "task": found.question.task,
+        "task": found.asked.task,
         "dtype": runner.dtype,
-        "length": found.length,
+        "length": found.covers,
         "empty": runner.empty is not None,
         "module": sha,
         "arithmetic": describe_arithmetic(),
@@ -286,7 +286,7 @@ def _evidence(runner: Runner, found: Exploration, batches: list[int], sha: str) 
     }
 
 
-def _batches(runner: Runner, found: Exploration, budget: Budget) -> list[int]:
+def _batches(runner: Runner, found: Walk, budget: Budget) -> list[int]:
     """The batch sizes to replay in: one word at a time, unless that would take most of the time."""
     letter = np.zeros(1, dtype=np.int64)
     state = runner.start()
@@ -334,8 +334,14 @@ def _is_read(question: Question, refutation: Refutation | None) -> bool:
     return True
 
 
-def _reach(found: Exploration) -> float:
-    return float("inf") if found.length == "all" else float(found.length)
+def _reach(found: Walk) -> float:
+    return float("inf") if found.end == "closed" else float(found.length)
+
+
+def _walk(runner: Runner, question: Question, batch: int | None, budget: Budget) -> Walk:
+    walk = Walk(runner, question, batch=batch, most=budget.elements)
+    walk.run(budget)
+    return walk
 
 
 def _share(budget: Budget, share: float = SEARCH_SHARE) -> Budget:

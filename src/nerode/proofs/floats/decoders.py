@@ -19,11 +19,11 @@ from nerode.models import Model, dtype_of, read_model
 from nerode.models.lower import network_to_decoder
 from nerode.network import Network, network_hash
 from nerode.proofs.answers import refutation
-from nerode.proofs.floats.runner import as_legal
 from nerode.proofs.folder import MODEL_FOLDER
 from nerode.proofs.replay.attention.checker import audit, check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.runner import as_legal
 
 Json = Any
 

@@ -34,10 +34,10 @@ from nerode.proofs.floats.certify import FloatVerdict, certify_floats
 from nerode.proofs.floats.decoders import examine_decoder
 from nerode.proofs.floats.horizons import Horizon
 from nerode.proofs.floats.loops import LoopReport, search_loops
-from nerode.proofs.floats.runner import Runner, State
 from nerode.proofs.folder import MODEL_FOLDER, float_path, read_float_certificate, write_float_certificate
 from nerode.proofs.replay.bits import METHOD, recheck
 from nerode.proofs.replay.listing import describe_arithmetic
+from nerode.proofs.runner import Runner, State
 
 Json = Any
 

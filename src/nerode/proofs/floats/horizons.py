@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import DTYPES, Refutation
 from nerode.languages import Alphabet, Language, Word, asked_of
-from nerode.proofs.floats.runner import Numbers, QuestionTable, Runner, State
+from nerode.proofs.runner import Numbers, QuestionTable, Runner, State
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""

@@ -16,7 +16,7 @@ from nerode.core import Budget, BudgetExceeded, started
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import Language, Word, asked_of
 from nerode.proofs.floats.horizons import CHUNK, Horizon, LoopWord, measure_horizon
-from nerode.proofs.floats.runner import (
+from nerode.proofs.runner import (
     Numbers,
     QuestionTable,
     Runner,

@@ -22,10 +22,10 @@ from nerode.kernel import VALID_PREFIXES, Certificate
 from nerode.languages import Language, language_hash
 from nerode.models import Model
 from nerode.proofs.answers import letters_read
-from nerode.proofs.floats.runner import State, layout_of, to_rows
 from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.fading import FADING, fading_claim, replay_fading, require_fading
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.runner import State, layout_of, to_rows
 
 Json = Any
 

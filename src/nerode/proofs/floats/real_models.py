@@ -51,9 +51,9 @@ from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.decoders import certify_decoder, run_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
-from nerode.proofs.floats.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.proofs.folder import MODEL_FOLDER, read_float_certificate, write_float_certificate
 from nerode.proofs.replay.bits import recheck
+from nerode.proofs.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
 

@@ -252,7 +252,7 @@ def from_rows(rows: Rows, layout: Layout) -> dict[str, Tensor]:
     state = {}
     first = 0
     for part in layout:
-        block = np.ascontiguousarray(rows[:, first : first + part.bytes])
+        block = rows[:, first : first + part.bytes].copy()
         first += part.bytes
         if part.bytes:
             state[part.name] = torch.from_numpy(block).view(TYPES[part.dtype]).reshape(len(rows), *part.shape)

@@ -1,0 +1,1 @@
+"""Searches about modules: what they find is replayed before anyone sees it."""
