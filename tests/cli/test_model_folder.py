@@ -39,6 +39,16 @@ def test_the_weights_are_proved_and_replayed(folder):
     assert run("verify", str(folder)).out.count(": model/") == 3
 
 
+def test_the_weights_are_verified_without_a_proof_of_their_network(folder, tmp_path):
+    place = copied(folder, tmp_path / "alone")
+    (place / "certificate.json").unlink()
+    found = json.loads(run("verify", str(place), "--json").out)
+    assert (found["ok"], found["claims"], len(found["model"]["claims"])) == (True, [], 3)
+    for path in (place / "model").glob("certificate.*"):
+        path.unlink()
+    assert run("verify", str(place)).code == 2
+
+
 def test_the_weights_run(folder):
     rows = [
         json.loads(line)

@@ -171,12 +171,17 @@ class Replay:
         return self.failure is None
 
 
+def has_proved_weights(folder: Path) -> bool:
+    """Returns whether a folder holds weights with certificates of their own."""
+    return any((folder / MODEL).glob("certificate.*.json"))
+
+
 def replay_model(folder: Path, budget: Budget) -> Replay | None:
     """Returns what a replay of the certificates of `model/` says; None if the folder has no model of its own.
 
     The decoder of a network with attention has its certificate beside the network, under `--dtype`.
     """
-    if not any((folder / MODEL).glob("certificate.*.json")):
+    if not has_proved_weights(folder):
         return None
     try:
         from nerode.proofs.floats import replay_real_model

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.cli.models import Replay, replay_model
+from nerode.cli.models import Replay, has_proved_weights, replay_model
 from nerode.cli.options import Command, RunPath, budgeted, trust_option
 from nerode.core import DTYPES, Budget, BudgetExceeded, InputError, UnknownName, read_fraction
 from nerode.network import LogitDecoder
@@ -195,6 +195,9 @@ def _replay_object(model: Replay) -> dict[str, Any]:
 def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str, bool]:
     """The check of a certificate; in the folder of a run its weights, and whether they are the run's own."""
     if run_of(folder) is None:
+        if not (folder / CERTIFICATE_FILE).exists() and has_proved_weights(folder):
+            # Nothing is known of the network that explains the weights; their own certificates count.
+            return CheckResult(ok=True, claims=(), failure=None), "", False
         return check_folder(folder, budget=budget), "", False
     from nerode.analysis.proofs import check_proof
 
