@@ -34,6 +34,7 @@ class Architecture:
         reference: where it was published.
         update: its recurrence in one line.
         is_class: whether the row stands for a whole class (a compile target) rather than one architecture.
+        has_layer: whether `models` has a layer of it, so that weights are written and trained.
     """
 
     name: str
@@ -42,11 +43,15 @@ class Architecture:
     update: str
     reference: Reference
     is_class: bool = False
+    has_layer: bool = True
 
 
 ARCHITECTURES: Registry[Architecture] = Registry(
     "architecture", hint="`nerode list architectures` lists them."
 )
+
+
+_WITHOUT_LAYER = {"aussm", "complex-kda", "mamba-3", "rwkv-7-signed", "s4d-mamba", "slice"}
 
 
 def _row(
@@ -59,6 +64,7 @@ def _row(
         update=update,
         reference=Reference(key),
         is_class=is_class,
+        has_layer=name not in _WITHOUT_LAYER,
     )
     ARCHITECTURES.add(name, row)
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from nerode.algebra import Profile
 from nerode.languages import Language
 from nerode.report.notation import visible
-from nerode.verdict import Sense, Status, Verdict, VerdictTable
+from nerode.verdict import Sense, Status, Verdict, VerdictTable, find_architecture
 
 _COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
 
@@ -66,6 +66,7 @@ def check_view(
     if any(verdict.mark not in "✓✗?" for verdict in table):
         parts.append(Text(_LEGEND, style="dim"))
     parts.extend(_horizon_lines(table))
+    parts.extend(_layer_lines(table, sense))
     parts.append(Text(""))
     if details:
         parts.extend(_detail_lines(table, sense))
@@ -221,6 +222,14 @@ def _horizon_lines(table: VerdictTable) -> Iterable[Text]:
             reached.setdefault(verdict.horizon[table.dtype], []).append(verdict.architecture)
     for length, names in reached.items():
         yield Text(f"in {table.dtype} up to {length:,} letters: {', '.join(names)}", style="dim")
+
+
+def _layer_lines(table: VerdictTable, sense: Sense) -> Iterable[Text]:
+    """The architectures that can do the language and have no layer here."""
+    able = [v.architecture for v in table if v.sense is sense and v.status is Status.YES]
+    names = [name for name in able if not find_architecture(name).has_layer]
+    if names:
+        yield Text(f"no layer here: {', '.join(names)} (compile writes the exact network alone)", style="dim")
 
 
 def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]:
