@@ -15,4 +15,5 @@ Print Assumptions check_float_sound.
 Print Assumptions check_dfa_float_sound.
 Print Assumptions check_brackets_float_sound.
 Print Assumptions check_claim_sound.
+Print Assumptions check_tries_sound.
 Print Assumptions check_files_sound.

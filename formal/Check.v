@@ -40,18 +40,22 @@ Fixpoint decimal (fuel n : nat) (acc : string) : string :=
   end.
 Definition one_shape (affine : json) (i : nat) (name : string) : option form :=
   l <- field (decimal 9 i "" ++ ":" ++ name) affine ;; l <- arr l ;;
-  match l with [c; cs] => c <- num c ;; cs <- list_of num cs ;; Some (c, cs) | _ => None end.
+  match l with [c; cs] => c <- num c ;; cs <- list_of num cs ;; Some (c, trim cs) | _ => None end.
 Definition state_names (network : json) : option (list (list string)) :=
   l <- field "layers" network ;; list_of (fun j => s <- field "state" j ;; list_of text s) l.
-Definition counter_hints (network evidence : json) : option hints :=
+(* How many steps beyond the stated points values are cells of their own is found by trying. *)
+Definition tries (increments : list (list Z)) (starts : list Z) (points : list (Z * Z)) (shapes : list (list (option form)))
+  : list (option hints) :=
+  let step := fold_left (fun m l => fold_left (fun m d => Z.max m (Z.abs d)) l m) increments 0%Z in
+  let cut margin p := ((fst p - margin * step)%Z, Z.to_nat (snd p - fst p + 2 * margin * step)) in
+  map (fun margin => Some (Hints increments starts (map (cut margin) points) shapes)) [0; 1; 2]%Z.
+Definition counter_hints (network evidence : json) : option (list (option hints)) :=
   _ <- keys ["task"; "counters"] ["affine"; "cells"; "digest"] evidence ;;
   c <- field "counters" evidence ;; c <- list_of one_counter c ;; names <- state_names network ;;
   let letters := match c with (_, i, _) :: _ => List.length i | [] => O end in
-  let step := fold_left (fun m x => fold_left (fun m d => Z.max m (Z.abs d)) (snd (fst x)) m) c 0%Z in
   let affine := match field "affine" evidence with Some a => a | None => JObj [] end in
-  Some (Hints (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters)) (map (fun x => fst (fst x)) c)
-    (map (fun x => ((fst (snd x) - 2 * step)%Z, Z.to_nat (snd (snd x) - fst (snd x) + 4 * step))) c)
-    (map (fun p => map (one_shape affine (fst p)) (snd p)) (combine (seq 1 (List.length names)) names))).
+  Some (tries (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters)) (map (fun x => fst (fst x)) c)
+    (map snd c) (map (fun p => map (one_shape affine (fst p)) (snd p)) (combine (seq 1 (List.length names)) names))).
 (* the evidence of counters in a certificate, at the top or in one of its parts *)
 Definition evidence_of (certificate : json) : option json :=
   let inside j := e <- field "evidence" j ;; field "counter-invariant" e in
@@ -60,13 +64,13 @@ Definition evidence_of (certificate : json) : option json :=
   | None, Some (JArr l) => fold_right (fun j found => match inside j with Some e => Some e | None => found end) None l
   | None, _ => None
   end.
-(* Some None: nothing is said of counters, so the cells are points *)
-Definition read_hints (network_file certificate_file : string) : option (option hints) :=
-  if certificate_file =? "" then Some None
+(* what to try; None: nothing is said of counters, so the cells are points *)
+Definition read_hints (network_file certificate_file : string) : option (list (option hints)) :=
+  if certificate_file =? "" then Some [None]
   else c <- parse certificate_file ;;
        match evidence_of c with
-       | None => Some None
-       | Some e => n <- parse network_file ;; h <- counter_hints n e ;; Some (Some h)
+       | None => Some [None]
+       | Some e => n <- parse network_file ;; counter_hints n e
        end.
 
 (* ---- the check ---- *)
@@ -100,6 +104,13 @@ Proof.
     + apply check_machine_sound.
 Qed.
 
+Definition check_tries (f : option format) (t : task) (N : network) (L : language) (hs : list (option hints)) (most : nat) : bool :=
+  existsb (fun h => check_claim f t N L h most) hs.
+Theorem check_tries_sound f t N L hs most : check_tries f t N L hs most = true -> claim f t N L.
+Proof.
+  unfold check_tries. rewrite existsb_exists. intros (h & _ & K). exact (check_claim_sound _ _ _ _ _ _ K).
+Qed.
+
 (* What can be answered: the files cannot be read; they are for other letters; proved or not. *)
 Inductive verdict := NotReadable (file : nat) | OtherLetters | NotProved | Proved.
 Fixpoint same_names (a b : list string) : bool :=
@@ -110,7 +121,9 @@ Definition judge (f : option format) (t : task) (network_file language_file cert
   | _, None, _ => NotReadable 2
   | _, _, None => NotReadable 3
   | Some (N, a), Some (L, b), Some h =>
-      if same_names a b then if check_claim f t N L h most then Proved else NotProved else OtherLetters
+      if same_names a b
+      then if check_tries f t N L h most then Proved else NotProved
+      else OtherLetters
   end.
 Definition check_files (f : option format) (t : task) (network_file language_file certificate_file : string) (most : nat) : bool :=
   match judge f t network_file language_file certificate_file most with Proved => true | _ => false end.
@@ -125,6 +138,6 @@ Proof.
   unfold check_files, judge. destruct (read_network network_file) as [[N a]|] eqn:E; [|discriminate].
   destruct (read_language language_file) as [[L b]|] eqn:F; [|discriminate].
   destruct (read_hints _ _) as [h|]; [|discriminate]. destruct (same_names a b) eqn:S; [|discriminate].
-  destruct (check_claim f t N L h most) eqn:K; [|discriminate]. intros _.
-  apply same_names_ok in S. subst b. exists N, L, a. repeat split; auto. exact (check_claim_sound _ _ _ _ _ _ K).
+  destruct (check_tries f t N L h most) eqn:K; [|discriminate]. intros _.
+  apply same_names_ok in S. subst b. exists N, L, a. repeat split; auto. exact (check_tries_sound _ _ _ _ _ _ K).
 Qed.

@@ -270,15 +270,22 @@ Proof.
   unfold shaped. destruct s as [g|]; auto. destruct (equal_on r x g) eqn:Q; auto.
   unfold means in *. now rewrite (equal_on_ok _ _ Q I).
 Qed.
+(* lists of coefficients have no zeros at their end, so that a constant is known by an empty list *)
+Definition push (c : Q) (m : list Q) : list Q := match c, m with Qmake 0 _, [] => [] | _, _ => c :: m end.
+Definition trim (cs : list Q) : list Q := fold_right push [] cs.
+Lemma push_ok c m n : linear (push c m) n == linear (c :: m) n.
+Proof.
+  unfold push. destruct c as [[|a|a] d], m; try reflexivity. destruct n as [|z n]; [reflexivity|]. cbn.
+  setoid_replace (0 # d) with 0 by reflexivity. destruct n; cbn; ring.
+Qed.
 Fixpoint pin_list (cs : list Q) (r : region) : Q * list Q :=
   match cs, r with
   | c :: cs, i :: r =>
       let p := pin_list cs r in
       match i with
       | (Some l, Some u) =>
-          if Z.eqb l u then (fadd (fmul c (inject_Z l)) (fst p), match snd p with [] => [] | m => 0 :: m end)
-          else (fst p, c :: snd p)
-      | _ => (fst p, c :: snd p)
+          if Z.eqb l u then (fadd (fmul c (inject_Z l)) (fst p), push 0 (snd p)) else (fst p, push c (snd p))
+      | _ => (fst p, push c (snd p))
       end
   | _, _ => (0, cs)
   end.
@@ -286,10 +293,10 @@ Definition pin (r : region) (f : form) : form :=
   match snd f with [] => f | cs => let p := pin_list cs r in (fadd (fst f) (fst p), snd p) end.
 Lemma pin_list_ok n r : inreg n r -> forall cs, fst (pin_list cs r) + linear (snd (pin_list cs r)) n == linear cs n.
 Proof.
-  induction 1 as [|z i n r [L U] ? IH]; intros [|c cs]; cbn; try ring.
-  specialize (IH cs). destruct i as [[l|] [u|]]; cbn in *; try (rewrite <- IH; ring).
-  destruct (Z.eqb_spec l u); cbn; [|rewrite <- IH; ring]. assert (z = l) by lia. subst z.
-  rewrite fadd_ok, fmul_ok. destruct (snd (pin_list cs r)) eqn:E; cbn in *; rewrite <- IH; [destruct n|]; cbn; ring.
+  induction 1 as [|z i n r [L U] ? IH]; intros [|c cs]; cbn [pin_list linear fst snd]; try (cbn; ring).
+  specialize (IH cs). destruct i as [[l|] [u|]]; cbn [fst snd] in *; try (rewrite push_ok; cbn [linear]; rewrite <- IH; ring).
+  destruct (Z.eqb_spec l u); cbn [fst snd]; rewrite push_ok; cbn [linear]; rewrite <- IH; [|ring].
+  assert (z = l) by lia. subst z. rewrite fadd_ok, fmul_ok. ring.
 Qed.
 Lemma pin_ok r f n : inreg n r -> eval (pin r f) n == eval f n.
 Proof.

@@ -109,11 +109,11 @@ Proof.
     rewrite Pos2Z.inj_xO, (IH j eq_refl), Nat2Z.inj_succ, Z.pow_succ_r; lia.
   - intros E; injection E as <-. reflexivity.
 Qed.
-Definition grid_of (x : Q) : option nat := log2_of (Qden (Qred x)).
+Definition grid_of (x : Q) : option nat := log2_of (Qden x).
 Lemma grid_of_ok x k : grid_of x = Some k -> on_grid k x.
 Proof.
-  unfold grid_of. intros E. apply log2_of_ok in E. exists (Qnum (Qred x)). rewrite <- (Qred_correct x) at 1.
-  destruct (Qred x) as [a d]; cbn [Qnum Qden] in *. unfold unit_of. rewrite <- E. unfold Qeq, Qmult, Qinv, inject_Z; cbn. lia.
+  unfold grid_of. intros E. apply log2_of_ok in E. exists (Qnum x).
+  destruct x as [a d]; cbn [Qnum Qden] in *. unfold unit_of. rewrite <- E. unfold Qeq, Qmult, Qinv, inject_Z; cbn. lia.
 Qed.
 Lemma grid_up k g x : (k <= g)%nat -> on_grid k x -> on_grid g x.
 Proof.
@@ -129,16 +129,51 @@ Proof.
   - apply grid_up with k; [lia|]. now apply grid_of_ok.
   - eapply Forall_impl; [|exact (IH h eq_refl)]. intros; apply grid_up with h; auto; lia.
 Qed.
-Definition safe (l : list Q) : bool :=
+(* positive and negative terms, added up quickly *)
+Fixpoint parts (l : list Q) (up down : Q) : Q * Q :=
+  match l with
+  | [] => (up, down)
+  | x :: l =>
+      match Qnum x with
+      | Z0 => parts l up down
+      | Zpos _ => parts l (fadd x up) down
+      | Zneg _ => parts l up (fadd (- x) down)
+      end
+  end.
+Lemma part_of_pos a d : positive_part (Zpos a # d) == Zpos a # d /\ positive_part (- (Zpos a # d)) == 0.
+Proof.
+  split; unfold positive_part; [replace (Qle_bool _ 0) with false; [reflexivity|symmetry]|replace (Qle_bool _ 0) with true; [reflexivity|symmetry]].
+  - apply not_true_is_false. rewrite Qle_bool_iff. unfold Qle; cbn. lia.
+  - apply Qle_bool_iff. unfold Qle; cbn. lia.
+Qed.
+Lemma parts_ok l : forall u d, fst (parts l u d) == u + ups l /\ snd (parts l u d) == d + downs l.
+Proof.
+  induction l as [|[n e] l IH]; cbn [parts ups downs]; intros u d; [cbn; split; ring|].
+  destruct n as [|a|a]; cbn [Qnum].
+  - destruct (IH u d) as [A B]. rewrite A, B. assert (P0 : positive_part (0 # e) == 0) by reflexivity.
+    assert (P1 : positive_part (- (0 # e)) == 0) by reflexivity. rewrite P0, P1. split; ring.
+  - destruct (IH (fadd (Zpos a # e) u) d) as [A B]. rewrite A, B. destruct (part_of_pos a e) as [P0 P1].
+    rewrite P0, P1, fadd_ok. split; ring.
+  - destruct (IH u (fadd (- (Zneg a # e)) d)) as [A B]. rewrite A, B. destruct (part_of_pos a e) as [P0 P1].
+    change (- (Zneg a # e)) with (Zpos a # e). change (Zneg a # e) with (- (Zpos a # e)). rewrite P0, P1, fadd_ok. split; ring.
+Qed.
+Definition limit (c : Z) (g : nat) : Q := match g with O => c # 1 | _ => inject_Z c * unit_of g end.
+Definition cap : Z := (2 ^ Z.of_nat (bits f))%Z.
+Lemma limit_ok g : limit cap g == capacity g.
+Proof. unfold capacity, cap. destruct g; cbn [limit]; [unfold unit_of; cbn; unfold inject_Z; field|reflexivity]. Qed.
+Definition safe_with (c : Z) (l : list Q) : bool :=
   match common_grid l with
-  | Some g => (g <=? finest f) && Qle_bool (ups l) (capacity g) && Qle_bool (downs l) (capacity g)
+  | Some g => (g <=? finest f) && let p := parts l 0 0 in Qle_bool (fst p) (limit c g) && Qle_bool (snd p) (limit c g)
   | None => false
   end.
-Definition fits_b (x : Q) : bool := safe [x].
+Definition safe := safe_with cap.
+Definition fits_with (c : Z) (x : Q) : bool := Pos.eqb (Qden x) 1 && Z.leb (Z.abs (Qnum x)) c || safe_with c [x].
+Definition fits_b := fits_with cap.
 Lemma safe_parts l : safe l = true -> exists g, (g <= finest f)%nat /\ Forall (on_grid g) l /\ ups l <= capacity g /\ downs l <= capacity g.
 Proof.
-  unfold safe. destruct (common_grid l) as [g|] eqn:E; [|discriminate]. rewrite !andb_true_iff, !Qle_bool_iff, Nat.leb_le.
-  intros [[? ?] ?]. exists g. auto using common_grid_ok.
+  unfold safe, safe_with. destruct (common_grid l) as [g|] eqn:E; [|discriminate].
+  cbn [andb]. rewrite !andb_true_iff, !Qle_bool_iff, Nat.leb_le. destruct (parts_ok l 0 0) as [U D].
+  rewrite U, D, limit_ok. intros (G & A & B). exists g. repeat split; auto using common_grid_ok; lra.
 Qed.
 Lemma safe_total l : safe l = true -> fits f (total l).
 Proof.
@@ -148,14 +183,21 @@ Qed.
 Lemma fits_proper x y : x == y -> fits f x -> fits f y.
 Proof. intros E (m & g & ? & F & ?). exists m, g. repeat split; auto. now rewrite <- E. Qed.
 Lemma fits_b_ok x : fits_b x = true -> fits f x.
-Proof. intros S. apply fits_proper with (total [x]); [cbn [total]; ring|]. now apply safe_total. Qed.
+Proof.
+  unfold fits_b, fits_with. rewrite orb_true_iff, andb_true_iff, Pos.eqb_eq, Z.leb_le. intros [[E L]|S].
+  - exists (Qnum x), 0%nat. split; [lia|]. split; auto. destruct x as [n d]; cbn in *. subst d. unfold unit_of; cbn.
+    unfold inject_Z. field.
+  - apply fits_proper with (total [x]); [cbn [total]; ring|]. now apply safe_total.
+Qed.
 
 (* Exact arithmetic that is defined only where no rounding can happen. *)
 Definition metered : arithmetic Q :=
-  Arithmetic (fun c => if fits_b c then const fast c else None)
-    (fun b l => if fits_b b && forallb (fun x => fits_b (fst x)) l && safe (b * 1 :: map (fun x => fst x * snd x) l)
+  let c := cap in
+  Arithmetic (fun q => if fits_with c q then const fast q else None)
+    (fun b l => if fits_with c b && forallb (fun x => fits_with c (fst x)) l &&
+                   safe_with c (fmul b 1 :: map (fun x => fmul (fst x) (snd x)) l)
                 then sum fast b l else None)
-    (fun g h w => if safe [g * h; w * 1] then gated fast g h w else None)
+    (fun g h w => if safe_with c [fmul g h; fmul w 1] then gated fast g h w else None)
     (relu fast) (above fast).
 
 Lemma grid_proper g x y : x == y -> on_grid g x -> on_grid g y.
@@ -189,7 +231,7 @@ Proof.
 Qed.
 Lemma metered_ok F : float_like f rnd F -> related metered F Qeq.
 Proof.
-  intros H. split; cbn [metered const sum gated relu above].
+  intros H. split; cbn [metered const sum gated relu above]; fold safe fits_b.
   - intros c. destruct (fits_b c) eqn:S; [|apply orel_none]. destruct (Fconst H (fits_b_ok _ S)) as (y & -> & E).
     apply orel_some. rewrite E. apply Qred_correct.
   - intros b l m L. destruct (fits_b b && _ && _) eqn:S'; [|apply orel_none].
@@ -197,15 +239,18 @@ Proof.
     destruct (@Fsum _ _ _ H b m) as (y & -> & T); [now apply fits_b_ok| |].
     { clear -L Sl. induction L as [|x y l m [E _] ? IH]; constructor; [|apply IH; intros; apply Sl; now right].
       rewrite <- E. apply fits_b_ok, Sl. now left. }
-    apply orel_some. cbn [fast sum]. rewrite fast_total. symmetry. eapply safe_tree; eauto.
-    constructor; [reflexivity|]. clear -L. induction L as [|[c v] [d w] ? ? [E F] ? ?]; cbn in *; constructor; auto.
-    now rewrite E, F.
+    apply orel_some. cbn [fast sum]. rewrite fast_total.
+    assert (Y : y == total (fmul b 1 :: map (fun x => fmul (fst x) (snd x)) l)).
+    { eapply safe_tree; eauto. constructor; [now rewrite fmul_ok|]. clear -L.
+      induction L as [|[c v] [d w] ? ? [E F] ? ?]; cbn in *; constructor; auto. now rewrite fmul_ok, E, F. }
+    rewrite Y. clear. cbn [total]. rewrite fmul_ok. induction l as [|[c v] l IH]; cbn [map total fst snd]; [reflexivity|].
+    rewrite fmul_ok. lra.
   - intros g g' h h' x x' Eg Eh Ex. destruct (safe _) eqn:S; [|apply orel_none].
     destruct (Fgated H g' h' x') as (y & -> & T). apply orel_some. rewrite fadd_ok, fmul_ok.
-    assert (Y : y == total [g * h; x * 1]).
-    { apply (@safe_tree _ [g' * h'; x' * 1] _ S); auto. constructor; [now rewrite Eg, Eh|].
-      constructor; [now rewrite Ex|constructor]. }
-    rewrite Y. cbn [total]. ring.
+    assert (Y : y == total [fmul g h; fmul x 1]).
+    { apply (@safe_tree _ [g' * h'; x' * 1] _ S); auto. constructor; [now rewrite fmul_ok, Eg, Eh|].
+      constructor; [now rewrite fmul_ok, Ex|constructor]. }
+    rewrite Y. cbn [total]. rewrite !fmul_ok. ring.
   - intros v w E. rewrite (Frelu H). apply orel_some. rewrite (Qle_bool_proper _ E).
     destruct (Qle_bool w 0); [reflexivity|assumption].
   - intros v w c E. rewrite (Fabove H). apply orel_some. now rewrite (Qle_bool_proper _ E).

@@ -71,6 +71,13 @@ def test_a_certificate_that_does_not_hold_is_refused(tmp_path: Path) -> None:
         folder_to_coq(folder)
 
 
+def test_the_file_has_a_name_that_coqc_takes(tmp_path: Path) -> None:
+    folder = write(tmp_path / "f", "(ab)*", "diagonal")
+    outcome = run("export", str(folder), "--to", "coq", "-o", str(tmp_path / "ab-star.v"))
+    assert outcome.code == 2
+    assert "such as ab_star.v" in outcome.err
+
+
 def coqc(path: Path) -> subprocess.CompletedProcess[str]:
     library = require_built()
     command = ["coqc", "-q", "-Q", str(library), "Nerode", path.name]
@@ -91,4 +98,4 @@ def test_coqc_accepts_an_exported_network_and_refuses_a_wrong_one(tmp_path: Path
     assert wrong.read_text() != text
     refused = coqc(wrong)
     assert refused.returncode == 1
-    assert "check_claim None Predict net" in refused.stderr
+    assert "check_tries None Predict net" in refused.stderr

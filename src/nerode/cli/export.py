@@ -133,6 +133,8 @@ def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) 
 
 def _export_coq(folder: Path, out: Path, *, force: bool, as_json: bool) -> None:
     """Writes the theorems about a compiled network."""
+    if not (out.suffix == ".v" and out.stem.isidentifier() and out.stem.isascii()):
+        raise InputError(f"coqc needs a file name such as ab_star.v, not {out.name}")
     claim_file(out, force=force)
     found = folder_to_coq(folder)
     write_atomically(out, found.text)

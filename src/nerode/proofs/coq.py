@@ -95,7 +95,7 @@ def folder_to_coq(folder: Path) -> CoqFile:
             _VERIFY,
         )
     evidence = parts.evidence[method]
-    hints = "None" if method == POINTS else _hints(evidence, parts.network)
+    hints = "[None]" if method == POINTS else _hints(evidence, parts.network)
     most = f"(N.to_nat {2 * evidence['cells'] + 100 if method == POINTS else 200_000})"
     kind, lines = _language(parts.language["definition"])
     task = TASKS[evidence["task"]]
@@ -108,7 +108,7 @@ def folder_to_coq(folder: Path) -> CoqFile:
             theorems[f"exact_in_{stated['dtype']}"] = (f"(Some {form})", statement)
     body = [_header(parts), *_network(parts.network), "", *lines, ""]
     for name, (form, statement) in theorems.items():
-        proof = f"apply (check_claim_sound {form} {task} net ({kind}) {hints} {most})."
+        proof = f"apply (check_tries_sound {form} {task} net ({kind}) {hints} {most})."
         body += [
             f"Theorem {name} : {statement}.",
             f"Proof. {proof} vm_cast_no_check (eq_refl true). Qed.",
@@ -274,25 +274,23 @@ def _rule(data: Json) -> str:
 
 
 def _hints(evidence: Json, network: Json) -> str:
-    """Increments, start, cuts and shapes of a counter invariant, as `Check.counter_hints` reads them."""
+    """Increments, starts, points and shapes of a counter invariant, as `Check.counter_hints` reads them."""
     unknown = sorted(set(evidence) - {"counters", "affine", "cells", "digest", "task"})
     if unknown:
         raise NotPrintable(f"its counter invariant uses {', '.join(unknown)}, not proved in formal/", _VERIFY)
     counters = evidence["counters"]
     increments = [[c["increments"][a] for c in counters] for a in range(len(network["alphabet"]))]
-    margin = 2 * max((abs(step) for c in counters for step in c["increments"]), default=0)
-    cuts = _listing(
-        f"(({low - margin})%Z, {high - low + 2 * margin}%nat)"
-        for low, high in (c["points"] for c in counters)
-    )
+    points = _listing("({}, {})".format(*c["points"]) for c in counters) + "%Z"
     shapes = []
     for i, part in enumerate(network["layers"], start=1):
         forms = [evidence.get("affine", {}).get(f"{i}:{name}") for name in part["state"]]
         shapes.append(
-            _listing("None" if f is None else f"Some ({_number(f[0])}%Q, {_numbers(f[1])})" for f in forms)
+            _listing(
+                "None" if f is None else f"Some ({_number(f[0])}%Q, trim {_numbers(f[1])})" for f in forms
+            )
         )
     start = _integers(c["start"] for c in counters)
-    return f"(Some (Hints {_listing(map(_integers, increments))} {start} {cuts}\n    {_listing(shapes)}))"
+    return f"(tries {_listing(map(_integers, increments))} {start} {points}\n    {_listing(shapes)})"
 
 
 def _moved(row: Iterable[tuple[int, Json]], inputs: int) -> list[tuple[int, Json]]:
