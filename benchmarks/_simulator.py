@@ -11,7 +11,7 @@ import functools
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -391,9 +391,7 @@ class _Layer:
 
     def seen_units(self, inside: list[Number]) -> list[Number]:
         """Returns the readout units."""
-        values = self.simulator.image(self.readout_units, inside)
-        functions = self.data.get("functions") or ["relu"] * len(values)
-        return [_UNITS[name](v) for name, v in zip(functions, values, strict=True)]
+        return [relu(v) for v in self.simulator.image(self.readout_units, inside)]
 
     def _shown(self, state: list[Number]) -> list[Number]:
         if not self.data["complex_state"]:
@@ -490,24 +488,6 @@ def read_answer(names: Json) -> Answer:
 def times(left: Number, right: Number) -> Number:
     """Returns a product."""
     return left * right if isinstance(left, Complex) else right * left
-
-
-def _sign(value: Number) -> Number:
-    positive, negative = relu(value), relu(-value)
-    return Fraction(int(positive != 0) - int(negative != 0))
-
-
-def _power(value: Number) -> Number:
-    if not isinstance(value, int | Fraction) or value.denominator != 1:
-        raise ValueError(f"4 to the power {value} is not computed")
-    return Fraction(4) ** int(value)
-
-
-_UNITS: Mapping[str, Callable[[Number], Number]] = {
-    "relu": lambda value: relu(value),
-    "sign": _sign,
-    "power": _power,
-}
 
 
 def relu(value: Number) -> Number:

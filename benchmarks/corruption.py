@@ -548,19 +548,12 @@ def cases() -> list[Case]:
             )
         ),
         _compiled("(ab)*", "ssm"),
-        _fading(),
         _compiled("dyck-1", "diagonal", share=1),
         _compiled("anbn", "diagonal", share=1),
-        _compiled("dyck-1", "hgrn2", share=1),
-        _compiled("set-reset", "s4d"),
-        _compiled("d4", "rwkv-7", share=1),
-        _compiled("z3", "rwkv-7", share=1),
-        _compiled("dyck-1", "elman-tanh", share=1),
-        _compiled("set-reset", "aussm", share=1),
-        _compiled("dyck-2", "aussm", share=1),
-        _compiled("dyck-2", "elman-relu", share=1),
+        _compiled("anbn", "deltanet-signed", share=1),
+        _compiled("dyck-1", "ttt-linear", share=1),
+        _compiled("majority", "gla", share=1),
         _compiled("dyck-1", "elman-relu", share=1),
-        _compiled("dyck-2", "mamba", share=1),
         _stacks(),
         _compiled("parity", "elman-tanh"),
         _compiled("parity", "gru"),
@@ -575,7 +568,6 @@ def cases() -> list[Case]:
         _compiled("(aa)*", "transformer-hard-periodic", share=3),
         _compiled("majority", "transformer-nope", share=3),
         _compiled("(aa)*", "s4d", share=3),
-        _compiled("majority", "hgrn2", share=1),
         _floats(),
         _decoder("majority", "transformer-nope"),
         _decoder("(aa)*", "transformer-periodic"),
@@ -595,16 +587,6 @@ def _sealed(network: Network, language: Language, certificate: Any, share: int) 
         raise TypeError(f"{language.name}: {certificate}")
     parts = (network_to_json(network), describe_language(language), kernel.certificate_to_json(certificate))
     return KernelCase(method=certificate.claims[0].method, parts=json.loads(json.dumps(parts)), share=share)
-
-
-def _fading() -> KernelCase:
-    """A bit whose overwritten values fade by 1/4 instead of vanishing."""
-    language = resolve_language("set-reset")
-    data = network_to_json(compile_language(language, "diagonal"))
-    gate = data["layers"][0]["recurrence"]["gate"]
-    gate |= {"bias": ["1/4"], "rows": [[[j, "3/4"] for j, _ in row] for row in gate["rows"]]}
-    network = network_from_json(data)
-    return _sealed(network, language, certify(network, language), 2)
 
 
 def _stacks() -> KernelCase:

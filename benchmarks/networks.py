@@ -11,8 +11,6 @@ prediction in every sense but robustness are compared with what the compiler mak
     missing     some "yes" does not say so, and no construction applies
     undecided   there is a network, but exact arithmetic and finite precision are open for both tasks
     wrong       there is a network, and every sense says "no"
-
-    finite      as "missing", of a finite-precision "yes" beside a network for exact arithmetic alone
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from nerode.algebra import profile
 from nerode.compiler import CONSTRUCTIONS, Options, compile_language
@@ -42,22 +39,6 @@ from nerode.verdict import (
 )
 
 SENSES = (Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE)
-
-_FADES = (
-    "open-counters",
-    "quotient-counters",
-    "open-stack",
-    "power-stack",
-    "quotient-stack",
-    "fading-registers",
-    "clocked-fading-registers",
-    "fading-cascade",
-    "growing-registers",
-    "quotient-registers",
-    "contractions",
-    "shrinking-blocks",
-)
-"""Constructions for exact arithmetic alone: their numbers shrink or grow for ever."""
 
 
 def compare(language: Language, rows: Sequence[Architecture], seconds: float) -> list[tuple[str, str, str]]:
@@ -86,29 +67,7 @@ def _compare(
     if not yes:
         wrong = all(v.status is Status.NO for v in verdicts.values())
         return ("wrong" if wrong else "undecided"), made
-    finite = [v for v in yes if v.sense is Sense.FINITE_PRECISION and not v.no_network]
-    if (
-        made in _FADES
-        and finite
-        and not _by_rows(language, row, facts[VerdictTask.RECOGNISE], finite, options)
-    ):
-        return "finite", _rows_of(finite)
     return "both", made
-
-
-def _by_rows(
-    language: Language, row: Architecture, facts: Facts, verdicts: Sequence[Verdict], options: Options
-) -> bool:
-    """Whether a construction of the rows themselves makes a network."""
-    names = {name for v in verdicts for name in (v.theorem, *v.also)}
-    for name, construction in CONSTRUCTIONS.items():
-        if construction.theorem in names and construction.architecture(row.properties):
-            try:
-                compile_language(language, row.name, replace(options, construction=name), facts=facts)
-            except (NotCompilable, BudgetExceeded):
-                continue
-            return True
-    return False
 
 
 def _rows_of(verdicts: Sequence[Verdict]) -> str:
@@ -157,7 +116,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             if outcome not in ("both", "neither"):
                 print(f"{outcome:10} {name:20} {architecture:22} {why}", flush=True)
     print(", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items())))
-    return int(bool(counts["missing"] or counts["finite"] or counts["wrong"]))
+    return int(bool(counts["missing"] or counts["wrong"]))
 
 
 if __name__ == "__main__":

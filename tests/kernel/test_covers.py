@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import time
 from fractions import Fraction
 from typing import Any
@@ -15,16 +14,13 @@ from nerode import kernel
 from nerode.compiler import compile_language
 from nerode.kernel import Unreadable, WorkBudget, work
 from nerode.kernel.covers import METHOD_ROWS
-from nerode.languages import describe_language, resolve_language
+from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, parse_arpa
 from nerode.network import network_to_json
-from nerode.proofs import certify
 from tests.kernel.cases import (
     LATCH_BOXES,
-    LATCH_INTERVALS,
     LATCH_LANGUAGE,
     LATCH_NODES,
-    clipped_latch,
     compiled,
     latch,
     plain,
@@ -64,20 +60,6 @@ def backing_off() -> tuple[Json, Json]:
     return plain(network_to_json(compile_language(language, "ssm"))), plain(describe_language(language))
 
 
-@functools.cache
-def _certified(name: str, target: str, method: str) -> Json:
-    language = resolve_language(name)
-    certificate = certify(compile_language(language, target), language)
-    assert isinstance(certificate, kernel.Certificate)
-    return certificate.evidence[method]
-
-
-def certified(name: str, target: str, method: str) -> Json:
-    """The description that a finder gives for a compiled network."""
-    evidence = _certified(name, target, method)
-    return {key: copy.deepcopy(value) for key, value in evidence.items() if key not in ("cells", "digest")}
-
-
 def found(method: str) -> tuple[Json, Json, str, Json]:
     """Network, language, method and description, one case per domain."""
     match method:
@@ -92,20 +74,10 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
             return network, language, method, description
         case "stack-invariant":
             return *compiled("dyck-2-4", "diagonal"), method, STACK
-        case "interval-closure":
-            return clipped_latch(), LATCH_LANGUAGE, method, LATCH_INTERVALS
         case "saturating-closure":
             return *compiled("(a|b)*a(a|b)*", "ssm"), method, {"task": "predict", "caps": {"1:q1": 2}}
         case "n-gram-suffixes":
             return *backing_off(), method, {"task": "predict"}
-        case "fading-closure":
-            return *compiled("set-reset", "s4d"), method, certified("set-reset", "s4d", method)
-        case "ray-closure":
-            return *compiled("z3", "rwkv-7"), method, certified("z3", "rwkv-7", method)
-        case "growing-closure":
-            return *compiled("set-reset", "aussm"), method, certified("set-reset", "aussm", method)
-        case "digit-invariant":
-            return *compiled("dyck-2", "mamba"), method, certified("dyck-2", "mamba", method)
         case _:
             return *compiled("ngram-seed", "ssm"), method, {"task": "predict on valid prefixes", "words": 3}
 
@@ -375,13 +347,6 @@ def test_slots_with_other_codes_are_refused() -> None:
         assert proof.failure is not None
     with pytest.raises(Unreadable, match="codes"):
         kernel.prove(network, language, "stack-invariant", {**STACK, "codes": [[0]]})
-
-
-def test_intervals_that_are_left_are_refused() -> None:
-    description = {"task": "predict", "intervals": {"1:h": [[0, "1/8"], ["7/8", "8/9"]]}}
-    proof = kernel.prove(clipped_latch(), LATCH_LANGUAGE, "interval-closure", description)
-    assert proof.failure is not None
-    assert "leaves its intervals" in proof.failure.what
 
 
 def test_windows_of_layers_that_forget() -> None:

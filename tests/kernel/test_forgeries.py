@@ -13,8 +13,8 @@ from nerode.kernel import Unreadable
 from nerode.kernel.numbers import imaginary_part, real_part
 from nerode.kernel.rooms.forms import AffineForm
 from nerode.kernel.rooms.roots import Field
-from nerode.kernel.work import WorkCount
-from tests.kernel.cases import affine, compiled
+from nerode.kernel.work import Undecided, WorkCount
+from tests.kernel.cases import compiled
 from tests.kernel.test_covers import DOMAINS, STACK, found
 
 Json = Any
@@ -98,72 +98,9 @@ def test_a_slot_does_not_scale_affine_coordinates(value: str, slot: int) -> None
     assert bool(Facts(network, language).wrong("predict")) is (value != "1")
 
 
-def _turned(state: str, weight: str) -> Json:
-    """a* on one complex coordinate: h starts at `state` and is halved, every score is sign(weight · Re h)."""
-    layer = {
-        "name": "turned",
-        "reads": ["a"],
-        "state": ["h"],
-        "start": [state],
-        "units": affine(1, [], []),
-        "recurrence": {
-            "kind": "diagonal",
-            "gate": affine(1, [[]], ["1/2"]),
-            "write": affine(1, [[]], ["0"]),
-        },
-        "readout_units": affine(3, [[[1, weight]]], ["0"]),
-        "functions": ["sign"],
-        "outputs": ["y"],
-        "readout": affine(4, [[[3, "1"]]], ["0"]),
-        "exposes_previous": False,
-        "complex_state": True,
-    }
-    network, _ = compiled("tomita-1", "diagonal")
-    decoder = {
-        "kind": "scores",
-        "reads": ["y"],
-        "units": affine(1, [], []),
-        "scores": affine(1, [[[0, "1"]]] * 2, ["0"] * 2),
-        "empty": ["a", "$"],
-    }
-    return {
-        **network,
-        "alphabet": ["a"],
-        "target": "diagonal-complex",
-        "embedding": {"directions": ["a"], "vectors": [["1"]]},
-        "layers": [layer],
-        "decoder": decoder,
-    }
-
-
-ONE_LETTER = {
-    "format": "nerode-language",
-    "version": 1,
-    "name": "a*",
-    "convention": "",
-    "family": None,
-    "parameters": None,
-    "definition": {"form": "dfa", "alphabet": ["a"], "start": 0, "accepting": [0], "transitions": [[0]]},
-}
-
-
-@pytest.mark.parametrize("k", range(8))
-def test_a_multiple_of_a_ray_is_not_its_real_part(k: int) -> None:
-    """h = e(k/8)·2^-t shown through a weight that turns h, but not Re h, back to a positive number."""
-    for turn in (f"e({-k % 8}/8)", "1", "e(1/4)", "e(1/2)", "e(3/4)"):
-        network = _turned(f"e({k}/8)", turn)
-        accepted = _accepts(network, ONE_LETTER, "ray-closure", {"task": "predict", "rays": [["1:h"]]})
-        # Re h · weight is a positive number only for a real weight of the sign of Re h.
-        right = {"1": k in (0, 1, 7), "e(0/8)": k == 0, "e(1/2)": k in (3, 4, 5), "e(4/8)": k == 4}
-        assert accepted is right.get(turn, False), (k, turn)
-
-
-@pytest.mark.parametrize("k", range(12))
-def test_the_parts_of_a_form_are_taken_term_by_term(k: int) -> None:
-    root = Field(12, WorkCount()).root(k)
-    form = AffineForm(3, {"c": root, "d": 2})
-    real, imaginary = real_part(form), imaginary_part(form)
-    assert real.terms == {"d": 2, **({"c": real_part(root)} if real_part(root) != 0 else {})}
-    assert real.constant == 3
-    expected = imaginary_part(root)
-    assert imaginary == (AffineForm(0, {"c": expected}) if expected != 0 else 0)
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 7])
+def test_a_form_has_no_complex_multiple(k: int) -> None:
+    root, form = Field(12, WorkCount()).root(k), AffineForm(3, {"c": 1, "d": 2})
+    with pytest.raises(Undecided):
+        form * root
+    assert (real_part(form), imaginary_part(form)) == (form, 0)

@@ -108,82 +108,6 @@ def test_relu_and_comparison_hold_on_the_whole_region_or_ask_for_a_cut(data: st.
     assert answer == (at(form, point) > Fraction(1, 2))
 
 
-@given(st.data())
-@settings(max_examples=120)
-def test_a_chain_of_scales_and_registers_between_them(data: st.DataObject) -> None:
-    """Bounds and comparisons hold for numbers 1 ≥ s1 ≥ s2 > 0 and a register from s2/2 to 3·s1."""
-    sign = data.draw(st.sampled_from([1, -1]))
-    unknown = ValueRange(None, None)
-    region = FormRegion({"s1": unknown, "s2": unknown, "r": unknown})
-    region.chain, region.registers = {"": 0, "s1": 1, "s2": 2}, {"r": (sign, 2, Fraction(1, 2), 3)}
-    first = data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
-    second = first * data.draw(st.fractions(Fraction(1, 20), 1, max_denominator=20))
-    share = data.draw(st.fractions(0, 1, max_denominator=8))
-    size = second / 2 + share * (3 * first - second / 2)
-    form = data.draw(forms(["s1", "s2", "r"]))
-    value = at(form, {"s1": first, "s2": second, "r": sign * size})
-    low, high = region.bounds(form)
-    assert low is not None
-    assert high is not None
-    assert low <= value <= high
-    try:
-        answer = region.above(form, 0)
-    except Undecided:
-        return
-    assert answer == (value > 0)
-
-
-@given(st.data())
-@settings(max_examples=120)
-def test_a_power_of_a_counter_and_registers_below_it(data: st.DataObject) -> None:
-    """Bounds, signs and powers hold for p = 4ᵗ, t any number of letters, and a register from 1 to 3·p."""
-    sign = data.draw(st.sampled_from([1, -1]))
-    unknown = ValueRange(None, None)
-    region = FormRegion({"p": unknown, "r": unknown, "t": ValueRange(0, None, True, 0)})
-    region.chain, region.registers, region.exponent = {"p": 0, "": 1}, {"r": (sign, 1, 1, 3)}, "t"
-    count = data.draw(st.integers(0, 4))
-    power = Fraction(4) ** count
-    size = 1 + data.draw(st.fractions(0, 1, max_denominator=8)) * (3 * power - 1)
-    point = {"p": power, "r": sign * size, "t": Fraction(count)}
-    form = data.draw(forms(["p", "r"]))
-    low, high = region.bounds(form)
-    assert low is None or low <= at(form, point)
-    assert high is None or at(form, point) <= high
-    more = data.draw(st.integers(-3, 3))
-    assert at(region.power(AffineForm(more, {"t": 1})), point) == 4**more * power
-    for wrong in (AffineForm(0, {"t": 2}), AffineForm(0, {"p": 1}), AffineForm(Fraction(1, 2), {"t": 1})):
-        with pytest.raises(Undecided):
-            region.power(wrong)
-    found = region.sign(form)
-    value = at(form, point)
-    assert isinstance(found, AffineForm) or found == (value > 0) - (value < 0)
-
-
-@given(st.data())
-@settings(max_examples=120)
-def test_a_power_that_numbers_are_multiplied_by(data: st.DataObject) -> None:
-    """Bounds and signs hold for products of 4ⁿ, n any whole number, with numbers from 0 to 2."""
-    region = FormRegion({"n": ValueRange(None, None, True, 0), "v": ValueRange(-1, 2)}, exponent="n")
-    products = region.times_scale("", ValueRange(1, 1)), region.times_scale("r", ValueRange(0, 2))
-    (whole,), (rest,) = (list(form.terms) for form in products)
-    count = data.draw(st.integers(-4, 4))
-    power = Fraction(4) ** count
-    share = data.draw(st.fractions(0, 2, max_denominator=8))
-    point = {whole: power, rest: power * share, "n": Fraction(count), "r": share}
-    point["v"] = data.draw(st.fractions(-1, 2, max_denominator=8))
-    form = data.draw(forms([whole, rest, "v"]))
-    low, high = region.bounds(form)
-    value = at(form, point)
-    assert low is None or low <= value
-    assert high is None or value <= high
-    assert at(region.power(AffineForm(2, {"n": 1})), point) == 16 * power
-    found = region.sign(form)
-    if isinstance(found, AffineForm):
-        assert region.bounds(found) == (-1, 1)
-    else:
-        assert found == (value > 0) - (value < 0)
-
-
 @pytest.mark.parametrize("slope", [1, -1, 2, Fraction(-1, 2)])
 @pytest.mark.parametrize("zero", [0, 1, Fraction(3, 2)])
 def test_one_cut_settles_a_comparison(slope: Fraction | int, zero: Fraction | int) -> None:
@@ -201,26 +125,9 @@ def test_products_of_unknowns_and_irrational_numbers_are_not_forms() -> None:
     root = Field(12, WorkCount()).root(1)
     with pytest.raises(Undecided):
         form * form
-    for refused in (lambda: form + root, lambda: root + form, lambda: (form + 1) * root):
+    for refused in (lambda: form + root, lambda: root + form, lambda: form * root, lambda: root * form):
         with pytest.raises(Undecided):
             refused()
-    # Of an irrational multiple nothing is known, unless the unknown is a ray.
-    region = FormRegion({"c": ValueRange(0, None)})
-    for value in (form * root, root * form):
-        with pytest.raises(Undecided):
-            region.above(value, 0)
-
-
-def test_irrational_multiples_of_a_ray_have_a_sign() -> None:
-    field = Field(12, WorkCount())
-    three = field.root(1) + field.root(11)  # √3
-    region = FormRegion({"ray": ValueRange(0, None)}, rays={"ray"})
-    ray = AffineForm(0, {"ray": 1})
-    for value, sign in ((ray * (three - 1), 1), (ray * (three - 2), -1)):
-        assert region.sign(value) == sign
-        assert region.relu(value) == (value if sign > 0 else 0)
-    with pytest.raises(Undecided):
-        region.above(ray * three - 1, 0)
 
 
 @pytest.mark.parametrize("value", [-1, 0, 1])

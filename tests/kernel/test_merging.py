@@ -92,7 +92,7 @@ def test_merging_needs_layers_above_and_finitely_many_states(monkeypatch: pytest
         with pytest.raises(Unreadable, match="merged"):
             read_knowledge({"merged": count}, read)
     with pytest.raises(Unreadable, match="merged layer"):
-        read_knowledge({"merged": 1, "intervals": {"1:q=0": [[0, 1]]}}, read)
+        read_knowledge({"merged": 1, "caps": {"1:q=0": 1}}, read)
     counting = networks.counter_network(find_language("dyck-1"))  # type: ignore[arg-type]
     with pytest.raises(OverBudget):
         merged(counting, seconds=0.05)

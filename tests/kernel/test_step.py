@@ -27,8 +27,7 @@ EXACT = [
     ("tomita-2", "permutation-diagonal"),
     ("dyck-1", "ssm"),
     ("dyck-2-3", "diagonal"),
-    ("tomita-3", "aussm"),
-    ("d4", "rwkv-7"),
+    ("anbn", "deltanet-signed"),
 ]
 ROUNDED = [("parity", "gru"), ("tomita-1", "lstm"), ("tomita-1", "slstm"), ("parity", "elman-tanh")]
 

@@ -37,7 +37,7 @@ def describe(network: Json, method: str, evidence: Json, task: str) -> Json:
             layers = network["layers"]
             caps = {f"{n + 1}:{layers[n]['state'][i]}": cap for n, i, cap in evidence["caps"]}
             return {"task": task, "caps": caps}
-        case "counter-invariant" | "stack-invariant" | "interval-closure":
+        case "counter-invariant" | "stack-invariant":
             renamed = {("affine" if key == "coordinates" else key): v for key, v in evidence.items()}
             return {"task": task, **renamed}
         case "boxes" | "state-boxes":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from nerode.compiler.pipeline import compile_language
@@ -275,19 +273,9 @@ def test_the_start_of_a_register_is_shown():
     assert "  start: h = (1)" in describe_network(network).splitlines()
 
 
-def test_functions_of_readout_units_are_kept_and_shown():
-    network = compile_language(find_language("set-reset"), "aussm")
-    data = network_to_json(network)
-    assert [layer.get("functions") for layer in data["layers"]] == [
-        None,
-        ["power", "power"],
-        ["sign"],
-    ]
-    assert network_from_json(data) == network
-    text = describe_network(network)
-    assert "= power(" in text
-    assert "= sign(h[h1=1])" in text
-    with pytest.raises(InputError, match="3 functions"):
-        replace(network.layers[2], functions=("sign",) * 3)
-    with pytest.raises(InputError, match="relu, sign, power"):
-        replace(network.layers[2], functions=("cosine",))
+@pytest.mark.parametrize(("key", "value"), [("functions", ["sign"]), ("quotients", True)])
+def test_signs_powers_and_quotients_of_older_files_are_refused(key, value):
+    data = network_to_json(compile_language(find_language("parity"), "diagonal-signed"))
+    data["layers"][0][key] = value
+    with pytest.raises(InputError, match="no longer"):
+        network_from_json(data)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
+from nerode.compiler import compile_language
 from nerode.kernel import (
     PREDICT,
     UP_TO_LENGTH,
@@ -17,7 +18,7 @@ from nerode.kernel import (
 from nerode.languages import CounterLanguage, Dyck, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Network, network_to_json
-from nerode.proofs import check
+from nerode.proofs import certification, certify, check
 from nerode.proofs.certification import certify_exact
 from nerode.proofs.counters import find_integrators, solve
 from tests.proofs import networks
@@ -264,3 +265,16 @@ def test_a_flag_that_grows_with_every_violation_is_a_tally() -> None:
     # One that starts below 0 forgets the first violation.
     forgiving = with_layer(growing, 1, start=(-1,))
     assert isinstance(certify_exact(forgiving, language, task=PREDICT), Refutation)
+
+
+@pytest.mark.parametrize(("more", "task"), [(1, VALID_PREFIXES), (40, PREDICT)])
+def test_all_words_get_many_cells_only_as_valid_prefixes_need_some(
+    more: int, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below zero the counters of dead prefixes may take one new value after another."""
+    for name, value in (("FEW_UNKNOWNS", 3), ("MOST_STEPS", 0), ("MORE_CELLS", more)):
+        monkeypatch.setattr(certification, name, value)
+    dyck = find_language("dyck-1")
+    found = certify(compile_language(dyck, "elman-relu"), dyck)
+    assert isinstance(found, Certificate)
+    assert found.claims[0].task == task

@@ -73,50 +73,6 @@ def test_averages_and_contractions_stay_bounded() -> None:
     assert largest <= 1 + 1e-9
 
 
-def test_a_counter_with_open_gates_is_exact() -> None:
-    c = Fraction(3, 4)
-    for seed in range(20):
-        u, h, count = Fraction(1), Fraction(0), 0
-        for step in brackets(120, seed):
-            u, count = c * u, count + step
-            h = c * h + step * u
-            assert h == count * u
-            assert (h > u / 2, abs(h) < u / 2) == (count > 0, count == 0)
-
-
-def test_a_stack_with_open_gates_is_exact() -> None:
-    c = Fraction(1, 5)
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        u, h = Fraction(1), Fraction(0)
-        stack: list[int] = []
-        for step in brackets(80, int(rng.integers(1000))):
-            u = c * u
-            if step > 0:
-                stack.append(int(rng.integers(1, 3)))
-                h = c / 4 * h + stack[-1] * u
-            else:
-                h = 4 * c * h - 4 * stack.pop() * u
-            top = 0 if h < u / 2 else 1 if h < 11 * u / 6 else 2
-            assert top == (stack[-1] if stack else 0)
-
-
-def test_two_integers_are_a_stack_of_two_kinds() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        x = y = 1
-        stack: list[str] = []
-        for step in brackets(60, int(rng.integers(1000))):
-            sign = 1
-            if step > 0:
-                stack.append("(["[int(rng.integers(2))])
-                kind = stack[-1]
-            else:
-                kind, sign = stack.pop(), -1
-            x, y = (x, y + sign * x) if kind == "(" else (x + sign * y, y)
-            assert (stack[-1] if stack else "") == ("(" if y > x else "[" if x > y else "")
-
-
 def test_a_fading_sign_is_the_last_write_over_the_reals_and_in_floats() -> None:
     rng = np.random.default_rng(6)
     h, kept, last, before = Fraction(1), np.float32(0), 1, 0

@@ -33,25 +33,19 @@ class _Units:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._number: dict[tuple[DirectionForm, str], int] = {}
+        self._number: dict[DirectionForm, int] = {}
 
-    def add(self, form: DirectionForm, function: str = "relu") -> DirectionForm:
-        """Returns the ReLU of a form, or another function of it."""
-        if form.is_constant and function == "relu":
+    def add(self, form: DirectionForm) -> DirectionForm:
+        """Returns the ReLU of a form."""
+        if form.is_constant:
             return constant(form.bias if form.bias > 0 else 0)
-        number = self._number.setdefault((form, function), len(self._number))
+        number = self._number.setdefault(form, len(self._number))
         return direction(f"{self._prefix}{number}")
 
     @property
     def forms(self) -> list[DirectionForm]:
         """The arguments of the units, in order."""
-        return [form for form, _ in self._number]
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of the units, in order; nothing if all are ReLUs."""
-        found = tuple(function for _, function in self._number)
-        return found if set(found) - {"relu"} else ()
+        return list(self._number)
 
     @property
     def names(self) -> list[str]:
@@ -61,15 +55,11 @@ class _Units:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Householder factors and a write for each of some choices, exactly one of which is 1 at a time.
-
-    In place of the factors there may be matrices, by rows.
-    """
+    """Householder factors and a write for each of some choices, exactly one of which is 1 at a time."""
 
     choices: Sequence[DirectionForm]
     writes: Sequence[tuple[Exact, ...]]
-    factors: Sequence[tuple[Factor, ...]] = ()
-    matrices: Sequence[tuple[Row, ...]] = ()
+    factors: Sequence[tuple[Factor, ...]]
 
 
 class LayerBuilder:
@@ -84,8 +74,6 @@ class LayerBuilder:
         exposes_previous: whether the readout may see the state before the letter.
         complex_state: whether coordinates may be complex; a form of one is then its real part.
         one_hot: directions of which exactly one is 1 at each position; forms are shortened with that.
-        fades: a number that all gates are multiplied by; where it is not 1, the values of coordinates are
-            their signs.
     """
 
     def __init__(
@@ -96,14 +84,12 @@ class LayerBuilder:
         exposes_previous: bool = False,
         complex_state: bool = False,
         one_hot: Sequence[str] = (),
-        fades: Exact = 1,
     ) -> None:
         self.name = name
         self._stream = tuple(stream)
         self.exposes_previous = exposes_previous
         self.complex_state = complex_state
         self._one_hot = tuple(one_hot)
-        self._fades = fades
         self._units = _Units("unit ")
         self._readout_units = _Units("readout unit ")
         self._gates: dict[str, DirectionForm] = {}
@@ -121,13 +107,10 @@ class LayerBuilder:
         """Adds a state coordinate and returns its value after the letter, for the readout."""
         if name in self._gates:
             raise InputError(f"layer {self.name} has two coordinates called {name!r}")
-        self._gates[name] = self._short(gate) * self._fades
+        self._gates[name] = self._short(gate)
         self._writes[name] = self._short(write)
         self._start.append(start)
-        return self._seen(f"state {name}")
-
-    def _seen(self, name: str) -> DirectionForm:
-        return direction(name) if self._fades == 1 else self.readout_sign(direction(name))
+        return direction(f"state {name}")
 
     def _short(self, form: DirectionForm | Exact) -> DirectionForm:
         return reduce_one_hot(form, self._one_hot) if isinstance(form, DirectionForm) else constant(form)
@@ -136,7 +119,7 @@ class LayerBuilder:
         """Returns the value of a coordinate before the letter, for the readout."""
         if not self.exposes_previous:
             raise InputError(f"layer {self.name} does not expose its state before the letter")
-        return self._seen(f"previous {name}")
+        return direction(f"previous {name}")
 
     def delayed(
         self, name: str, write: DirectionForm | Exact, retain: Fraction, *, start: Exact = 0
@@ -160,14 +143,6 @@ class LayerBuilder:
     def readout_relu(self, form: DirectionForm) -> DirectionForm:
         """Returns the ReLU of a form of the stream and the state, for outputs."""
         return self._readout_units.add(self._short(form))
-
-    def readout_sign(self, form: DirectionForm) -> DirectionForm:
-        """Returns the sign of a form of the stream and the state, for outputs."""
-        return self._readout_units.add(self._short(form), "sign")
-
-    def readout_power(self, form: DirectionForm) -> DirectionForm:
-        """Returns 4 to the power of a form that is whole, for outputs."""
-        return self._readout_units.add(self._short(form), "power")
 
     def output(self, name: str, form: DirectionForm) -> DirectionForm:
         """Appends a direction to the stream and returns its value, for later layers."""
@@ -196,7 +171,7 @@ class LayerBuilder:
             time_invariant: whether to store the gates as a fixed diagonal matrix.
             matrix: a fixed matrix that moves the state in place of the gates.
             recurrence: a recurrence in place of the gates and the writes.
-            selection: Householder factors or matrices, and writes, chosen by forms of the stream.
+            selection: Householder factors and writes, chosen by forms of the stream.
             heads: the kinds of attention heads whose hold and values the gates and writes are.
 
         Raises:
@@ -214,10 +189,8 @@ class LayerBuilder:
             recurrence = Fixed(matrix=tuple(matrix), write=_affine(inner, self._writes.values()))
         if selection is not None:
             selector, writes = _affine(inner, choices), tuple(selection.writes)
-            recurrence = (
-                ByChoice.from_rows(matrices=tuple(selection.matrices), writes=writes, selector=selector)
-                if selection.matrices
-                else ByChoice.from_factors(factors=tuple(selection.factors), writes=writes, selector=selector)
+            recurrence = ByChoice.from_factors(
+                factors=tuple(selection.factors), writes=writes, selector=selector
             )
         if heads is not None:
             hold, values = (_affine(inner, forms.values()) for forms in (self._gates, self._writes))
@@ -234,7 +207,6 @@ class LayerBuilder:
             readout=_affine([*seen, *self._readout_units.names], self._outputs.values()),
             exposes_previous=self.exposes_previous,
             complex_state=self.complex_state,
-            functions=self._readout_units.functions,
         )
 
     def _shown(self, when: str) -> list[str]:
@@ -275,11 +247,6 @@ class DecoderBuilder:
     def add(self, output: int, form: DirectionForm) -> None:
         """Adds a form to the score of a letter, or of the end."""
         self._scores[output] = self._scores[output] + form
-
-    def compare_with(self, one: DirectionForm) -> None:
-        """Makes half of a number that shrinks the threshold of all scores, in place of 1/2."""
-        for output in range(len(self._scores)):
-            self.add(output, (1 - one) * Fraction(1, 2))
 
     def add_legal(self, legal: Legal, form: DirectionForm) -> None:
         """Adds a form to the score of everything that is legal."""

@@ -14,7 +14,7 @@ from nerode.compiler.level_machine import TabledLevel
 from nerode.compiler.rotations import Matrix, reflection_factors, rotation
 from nerode.compiler.tables import decision_table
 from nerode.core import Budget, Exact, cosine, inverse, root_of_unity, sine
-from nerode.network import Factor, Row
+from nerode.network import Factor
 
 Indicators = Sequence[DirectionForm]
 """For each label of a level a form that is 1 where it has that label, and 0 elsewhere."""
@@ -290,62 +290,6 @@ def _swap_around(fixed: int) -> tuple[int, int, int]:
     found = [0, 0, 0]
     found[(fixed + 1) % 3], found[(fixed + 2) % 3] = 1, -1
     return (found[0], found[1], found[2])
-
-
-class StretchedMirrors:
-    """A counter modulo an odd m as a line of the plane that one symmetric matrix per letter moves.
-
-    A mirror has the eigenvalues 1 and -1, which RWKV-7 lacks. So the plane is stretched by t along the second
-    axis at even positions, and by 1/t at odd ones: a mirror G at the angle x becomes S⁻¹ G S⁻¹ or S G S, a
-    symmetric matrix of negative determinant whose trace is (t - 1/t) cos x, up to its sign. No cosine of a
-    multiple of 1/m is 0, so with t large enough the positive eigenvalue is larger, or after a change of sign;
-    hence the label is the line, not the vector. At odd positions the line is seen in a mirror.
-
-    Implements: [NerodeTheory]
-    """
-
-    def __init__(self, m: int) -> None:
-        self.m = m
-        self.stretch = 2
-        # sin(π/2m) ≥ 1/m, the least cosine, times t - 1/t is at least 1/5.
-        while 5 * (self.stretch * self.stretch - 1) < m * self.stretch:
-            self.stretch *= 2
-
-    def vector(self, label: int) -> tuple[Exact, Exact]:
-        """Returns a vector on the line of a label at an even position."""
-        return cosine(label, self.m), self.stretch * sine(label, self.m)
-
-    def move(self, amount: int, *, odd: bool) -> tuple[Row, ...]:
-        """Returns the matrix of a letter that adds an amount and ends at an odd position, or at an even one.
-
-        Its eigenvalues are w in (0.545, 1) and w - a with a in (0, 1).
-        """
-        t = Fraction(self.stretch if odd else Fraction(1, self.stretch))
-        c, s = cosine(amount, self.m), sine(-amount if odd else amount, self.m)
-        spread = c * c * (t - 1 / t) * (t - 1 / t) + 4
-        share = max(k for k in range(1, _SHARES) if spread * (k * k) < _SHARES * _SHARES)
-        size = Fraction(share if c * (t - 1 / t) > 0 else -share, _SHARES)
-        return ((0, size * t * c), (1, size * s)), ((0, size * s), (1, -size * c * (1 / t)))
-
-    def sides(self, vector: Sequence[DirectionForm], *, odd: bool) -> list[DirectionForm]:
-        """Returns forms whose signs say on which side of the lines between two labels a vector is."""
-        t = Fraction(self.stretch if odd else Fraction(1, self.stretch))
-        x, y = vector
-        return [
-            y * (t * cosine(2 * k + 1, 4 * self.m)) - x * sine(2 * k + 1, 4 * self.m) for k in range(self.m)
-        ]
-
-    def indicator(
-        self, sides: Sequence[DirectionForm], label: int, away: DirectionForm, relu: Relu, *, odd: bool
-    ) -> DirectionForm:
-        """Returns 1 where the line is that of a label: between two neighbours. It is 0 where `away` is 1."""
-        k = (-2 if odd else 2) * label % self.m
-        left, right = (sides[k - 1] if k else -sides[-1]), sides[k]
-        return (relu(left - right - 2 * away) + relu(right - left - 2 * away)) * Fraction(1, 2)
-
-
-_SHARES = 1024
-"""Matrices are scaled by multiples of one over this."""
 
 
 def num_factors(level: TabledLevel, *, as_permutation: bool) -> int:

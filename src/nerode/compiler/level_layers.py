@@ -8,17 +8,14 @@ label is seen in F. A first layer holds the parity of the position.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 from nerode.algebra.cascades import Add, Command
-from nerode.compiler.forms import DirectionForm, Relu, direction
+from nerode.compiler.forms import DirectionForm, direction
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_codings import (
     CommandForms,
-    Indicators,
     LevelLabels,
     Moves,
-    StretchedMirrors,
     place_register,
     place_sign,
     place_turn,
@@ -29,7 +26,7 @@ from nerode.compiler.level_codings import (
 from nerode.compiler.level_machine import LevelMachine, TabledLevel
 from nerode.compiler.network_builder import LayerStack, legal_sets
 from nerode.compiler.tables import DecisionTable, decision_table, decode_table
-from nerode.core import Budget, Exact, NotCompilable
+from nerode.core import Budget, NotCompilable
 from nerode.languages import Legal
 from nerode.network import ScoreDecoder
 
@@ -49,7 +46,6 @@ class MachineLayers:
         machine: the levels.
         letters: 1 where the current letter of the machine's automaton is this one; by default those of the
             language.
-        fades: what the gates of levels that share a layer are multiplied by; their signs are read then.
 
     Raises:
         NotCompilable: if a level reads another and the layers may not show their state before the letter.
@@ -60,8 +56,6 @@ class MachineLayers:
         stack: LayerStack,
         machine: LevelMachine,
         letters: Sequence[DirectionForm] | None = None,
-        *,
-        fades: Exact = 1,
     ) -> None:
         request = stack.request
         if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
@@ -69,7 +63,6 @@ class MachineLayers:
             raise NotCompilable(request.target.name, [reason])
         self.stack = stack
         self.machine = machine
-        self._fades = fades
         self.labels: dict[int, LevelLabels] = {}
         self._letters = letters or [stack.letter(a) for a in range(machine.dfa.num_letters)]
 
@@ -79,19 +72,16 @@ class MachineLayers:
         builder: LayerBuilder,
         guard: Sequence[DirectionForm] = (),
         otherwise: Command | None = None,
-        relu: Relu | None = None,
     ) -> CommandForms:
         """Returns the command of a level in units of a layer, where the literals of the guard hold."""
         level = self.machine.levels[number]
         parents = [self.labels[parent].old for parent in level.parents]
         budget = self.stack.request.options.budget
-        return CommandForms(level, self._letters, parents, relu or builder.relu, budget, guard, otherwise)
+        return CommandForms(level, self._letters, parents, builder.relu, budget, guard, otherwise)
 
-    def add_together(
-        self, numbers: list[int], depth: int, also: Callable[[LayerBuilder], None] | None = None
-    ) -> None:
-        """Adds registers, signs and turning numbers as one diagonal layer, and what else it is to have."""
-        if not numbers and also is None:
+    def add_together(self, numbers: list[int], depth: int) -> None:
+        """Adds registers, signs and turning numbers as one diagonal layer."""
+        if not numbers:
             return
         placers = {number: _placer(self.machine.levels[number]) for number in numbers}
         builder = LayerBuilder(
@@ -99,14 +89,11 @@ class MachineLayers:
             self.stack.stream,
             exposes_previous=True,
             complex_state=place_turn in placers.values(),
-            fades=self._fades,
         )
         found = {
             number: place(builder, number, self.machine.levels[number], self.commands(number, builder))
             for number, place in placers.items()
         }
-        if also is not None:
-            also(builder)
         self.labels |= found
         self.stack.add(builder)
 
@@ -153,17 +140,10 @@ def _placer(level: TabledLevel) -> Placer:
     return place_sign if level.num_labels == 2 else place_turn
 
 
-def add_position_parity(stack: LayerStack, *, fades: Exact = 1) -> None:
-    """Adds the layer h = 1 - h: one reflection per letter, whatever the letter is.
-
-    Where it fades, it is h = -h times a number, which is read by its sign.
-    """
-    builder = LayerBuilder("position", stack.stream, fades=fades)
-    if fades == 1:
-        builder.output(ODD, builder.coordinate("odd", gate=-1, write=1))
-    else:
-        even = builder.coordinate("even", gate=-1, write=0, start=1)
-        builder.output(ODD, (1 - even) * Fraction(1, 2))
+def add_position_parity(stack: LayerStack) -> None:
+    """Adds the layer h = 1 - h: one reflection per letter, whatever the letter is."""
+    builder = LayerBuilder("position", stack.stream)
+    builder.output(ODD, builder.coordinate("odd", gate=-1, write=1))
     stack.add(builder)
 
 
@@ -220,51 +200,3 @@ def add_mirrors(layers: MachineLayers, number: int) -> None:
             choices.append(commands.is_given(command))
     selection = Selection(factors=factors, writes=((0,) * len(names),) * len(factors), choices=choices)
     layers.stack.append(builder.build(selection=selection), builder.stream)
-
-
-def add_fading_mirrors(layers: MachineLayers, number: int) -> None:
-    """Adds a counter modulo an odd number, which is never reset, as a line of a plane that is mirrored.
-
-    A first layer moves a vector and shows on which side of the lines between two labels it is, now and before
-    the letter; a second one puts the labels together.
-    """
-    level, stack = layers.machine.levels[number], layers.stack
-    coding = StretchedMirrors(level.num_labels)
-    builder = LayerBuilder(f"level {number + 1}", stack.stream, exposes_previous=True)
-    names = [f"h{number + 1}.{i}" for i in (1, 2)]
-    now = [
-        builder.coordinate(name, gate=0, write=0, start=value)
-        for name, value in zip(names, coding.vector(level.start), strict=True)
-    ]
-    before = [builder.previous(name) for name in names]
-    sides = {
-        (mark, odd): [
-            builder.output(f"side {number + 1}.{k}{'odd' if odd else ''}{mark}", builder.readout_sign(form))
-            for k, form in enumerate(coding.sides(vector, odd=odd))
-        ]
-        for mark, vector in (("", now), ("'", before))
-        for odd in (False, True)
-    }
-    position = direction(ODD)
-    matrices, choices = [], []
-    for odd, parity in ((True, position), (False, 1 - position)):
-        commands = layers.commands(number, builder, guard=[parity])
-        for command in level.commands:
-            matrices.append(coding.move(command.amount if isinstance(command, Add) else 0, odd=odd))
-            choices.append(commands.is_given(command))
-    selection = Selection(matrices=matrices, writes=((0, 0),) * len(matrices), choices=choices)
-    stack.append(builder.build(selection=selection), builder.stream)
-    labels = LayerBuilder(f"labels {number + 1}", stack.stream)
-
-    def shown(mark: str, position: DirectionForm) -> Indicators:
-        found = []
-        for label in range(level.num_labels):
-            parts = [
-                coding.indicator(sides[mark, odd], label, away, labels.readout_relu, odd=odd)
-                for odd, away in ((False, position), (True, 1 - position))
-            ]
-            found.append(parts[0] + parts[1])
-        return show_labels(labels, number, level, found, mark)
-
-    layers.labels[number] = LevelLabels(new=shown("", position), old=shown("'", 1 - position))
-    stack.add(labels)

@@ -34,7 +34,6 @@ class LayerStack:
         request: what is compiled, for which target.
         embedding: one-hot letters unless something leaner is given.
         one_hot: for a leaner embedding, directions of which exactly one is 1 for every letter.
-        quotients: whether coordinates are quotients by a unit, so that gates of 1 stand for any fixed gate.
     """
 
     def __init__(
@@ -42,11 +41,8 @@ class LayerStack:
         request: Request,
         embedding: Embedding | None = None,
         one_hot: Sequence[str] = (),
-        *,
-        quotients: bool = False,
     ) -> None:
         self.request = request
-        self.quotients = quotients
         self.alphabet = request.facts.language.alphabet
         self.embedding = embedding or Embedding.one_hot(self.alphabet)
         self._one_hot = tuple(one_hot) if embedding else self.embedding.directions
@@ -56,23 +52,21 @@ class LayerStack:
     @property
     def time_invariant(self) -> bool:
         """Whether the target's gates are the same at every step and stored as a matrix."""
-        return not self.request.target.properties.input_dependent and not self.quotients
+        return not self.request.target.properties.input_dependent
 
     @property
     def tallies(self) -> bool:
         """Whether flags count events: gates that are fixed, or that have modulus 1, do not overwrite."""
         unit = self.request.target.properties.gates is Gates.UNIT
-        return self.time_invariant or self.quotients or unit
+        return self.time_invariant or unit
 
     def letter(self, symbol: int) -> DirectionForm:
         """Returns 1 where the current letter is this one; for one-hot embeddings."""
         return direction(f"x={self.alphabet.symbols[symbol]}")
 
-    def layer(self, name: str, *, exposes_previous: bool = False, fades: Exact = 1) -> LayerBuilder:
+    def layer(self, name: str, *, exposes_previous: bool = False) -> LayerBuilder:
         """Returns a builder for the next layer."""
-        return LayerBuilder(
-            name, self.stream, exposes_previous=exposes_previous, one_hot=self._one_hot, fades=fades
-        )
+        return LayerBuilder(name, self.stream, exposes_previous=exposes_previous, one_hot=self._one_hot)
 
     def add(self, builder: LayerBuilder) -> None:
         """Adds a finished layer."""
@@ -80,7 +74,7 @@ class LayerStack:
 
     def append(self, layer: Layer, stream: Sequence[str]) -> None:
         """Adds a layer that was made by hand, with the stream after it."""
-        self.layers.append(replace(layer, quotients=True) if self.quotients else layer)
+        self.layers.append(layer)
         self.stream = tuple(stream)
 
     def flag(self, builder: LayerBuilder, name: str, event: DirectionForm, *, old: str | None = None) -> None:
@@ -178,7 +172,6 @@ def _drop_units(layer: Layer) -> Layer:
         layer,
         readout_units=_rows(layer.readout_units, keep),
         readout=_select(layer.readout, [*range(first), *(first + i for i in keep)]),
-        functions=tuple(layer.functions[i] for i in keep) if layer.functions else (),
     )
 
 

@@ -103,6 +103,7 @@ def _compile(request: Request) -> Network:
     if stopped is not None:
         raise stopped
     reasons = reasons or ["no construction for this class of architectures"]
+    reasons = [*_without_network(request), *reasons]
     raise NotCompilable(request.target.name, reasons, tried=tried)
 
 
@@ -128,6 +129,13 @@ def _refusals(facts: Facts, target: Architecture) -> tuple[list[str], bool]:
             named = works.setdefault((verdict.reason, _witness_text(verdict, facts)), [])
             named += [str(verdict.reference)] if str(verdict.reference) not in named else []
     return [f"{reason} ({'; '.join(named)}){witness}" for (reason, witness), named in works.items()], possible
+
+
+def _without_network(request: Request) -> list[str]:
+    """The theorems that say yes although no network is compiled, with the reason."""
+    senses = (Sense.EXACT, Sense.FINITE_PRECISION)
+    verdicts = [verdict_for(request.facts, request.target, sense) for sense in senses]
+    return [f"{v.theorem} says yes ({v.sense}): {v.no_network}" for v in verdicts if v.no_network]
 
 
 def _is_predicted(request: Request) -> bool:

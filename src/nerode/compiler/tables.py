@@ -147,7 +147,6 @@ def decode_table(
     table: DecisionTable[Legal],
     literal: Literal,
     guard: Sequence[DirectionForm] = (),
-    join: Join = conjunction,
 ) -> None:
     """Adds the scores of a table of legal sets, one unit for each row.
 
@@ -156,12 +155,11 @@ def decode_table(
         table: what is legal.
         literal: the literals of a variable's value.
         guard: literals without which nothing is legal.
-        join: makes the conjunctions.
     """
-    decoder.add_legal(table.otherwise, join(guard, decoder.relu))
+    decoder.add_legal(table.otherwise, conjunction(guard, decoder.relu))
     for literals, legal in table.rows:
         parts = [form for variable, value in literals for form in literal(variable, value)]
-        unit = join([*guard, *parts], decoder.relu)
+        unit = conjunction([*guard, *parts], decoder.relu)
         decoder.add_legal(legal, unit)
         decoder.add_legal(table.otherwise, -unit)
 

@@ -197,7 +197,6 @@ def layer_matrices(layer: Layer, alphabet: Alphabet) -> list[Matrix]:
     seen = [*layer.reads, *units]
     inside = [*layer.reads, *_shown_state(layer)]
     after = _numbered("v", layer.readout_units.num_outputs)
-    functions = " or ".join(dict.fromkeys(layer.functions or ("relu",)))
     names = StateNames(state=layer.state, inputs=seen, marked_inputs=seen, letters=alphabet.symbols)
     moves = layer.recurrence.tables(names)
     if layer.width > _MOST_ROWS and layer.recurrence.most_factors is not None:
@@ -206,7 +205,7 @@ def layer_matrices(layer: Layer, alphabet: Alphabet) -> list[Matrix]:
     found = [
         NamedMap.of("units: u = relu(…)", layer.units, units, layer.reads),
         *moves[:_MOST_MATRICES],
-        NamedMap.of(f"readout units: v = {functions}(…)", layer.readout_units, after, inside),
+        NamedMap.of("readout units: v = relu(…)", layer.readout_units, after, inside),
         NamedMap.of("readout", layer.readout, layer.outputs, [*inside, *after]),
     ]
     return [_matrix(table) for table in found if table.rows]

@@ -30,7 +30,7 @@ from nerode.kernel.work import OverBudget, Undecided
 
 Json = Any
 
-_UNKNOWNS = ("counters", "affine", "rectified", "scale", "squashed", "tallies", "intervals", "merged")
+_UNKNOWNS = ("counters", "affine", "rectified", "scale", "tallies", "merged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,11 @@ METHOD_ROWS: Mapping[str, MethodRow] = {
     "joint-closure": MethodRow("core", exact=True),
     "counter-invariant": MethodRow("infinite", (), _UNKNOWNS, exact=True),
     "stack-invariant": MethodRow("infinite", ("slots", "codes"), _UNKNOWNS, exact=True),
-    "digit-invariant": MethodRow("infinite", ("stack",), ("stacks", "power", *_UNKNOWNS), exact=True),
-    "interval-closure": MethodRow("infinite", ("intervals",), _UNKNOWNS, exact=True),
     "boxes": MethodRow("boxes", ("noise", "layers")),
     "state-boxes": MethodRow("boxes", ("noise", "letters", "boxes")),
     "n-gram-contexts": MethodRow("distributions", ("words",)),
     "n-gram-suffixes": MethodRow("distributions"),
     "saturating-closure": MethodRow("infinite", ("caps",)),
-    "fading-closure": MethodRow("infinite", ("scales", "registers")),
-    "ray-closure": MethodRow("infinite", ("rays",)),
-    "growing-closure": MethodRow("infinite", ("counters", "affine", "power", "registers")),
     INTEGERS: MethodRow("floats", ("proof",)),
     "nilpotent-window": MethodRow("windows", ("letters",)),
     "contraction-window": MethodRow("windows", ("letters",)),
@@ -184,12 +179,11 @@ def _derive_cover(
         from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain
 
         known = read_knowledge(cover, problem.network)
-        exact = row.exact and not known.squashes
-        failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if exact else None
+        failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if row.exact else None
         if failure is not None:
             return Derivation(failure=failure)
-        domain = UnknownsDomain(problem, known, metered=exact)
-        if exact:
+        domain = UnknownsDomain(problem, known, metered=row.exact)
+        if row.exact:
             meter, limit = domain.meter, MAX_CELLS
             tasks = [VALID_PREFIXES, task] if task == PREDICT and VALID_PREFIXES in floats else tasks
     claims = [language_claim(task=task, method=method)]

@@ -127,13 +127,6 @@ class CheckedLayer:
     outputs: tuple[tuple[str, Row], ...]
     complex_state: bool
     exposes_previous: bool
-    functions: tuple[str, ...] = ()
-    quotients: bool = False
-
-    @property
-    def piecewise_linear(self) -> bool:
-        """Whether all readout units are ReLUs."""
-        return set(self.functions) <= {"relu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +230,6 @@ _LAYER = record(
         "exposes_previous": flag,
         "complex_state": flag,
     },
-    {"functions": anything, "quotients": flag},
 )
 """What depends on other parts, such as the number of inputs of a map, is read after them."""
 
@@ -316,26 +308,17 @@ class _NetworkReader:
             inside += [before(i, part) for part in sides for i in range(width)]
         seen_units = self._map(inside)(parts["readout_units"], f"the readout units of {where}")
         readout = self._map([*inside, *map(seen_unit, range(len(seen_units)))], len(outputs))
-        functions = listing(choice("relu", "sign", "power"), length=len(seen_units))
         seen = [*reads, *map(unit, range(len(units)))]
-        move = self._move(parts["recurrence"], seen, width, f"the recurrence of {where}")
-        quotients = parts.get("quotients", False)
-        if quotients and not (isinstance(move, GatedMove) and all(row == (1, ()) for row in move.gates)):
-            raise Unreadable(f"{where} has quotients as coordinates, but not all gates are 1")
         return CheckedLayer(
             reads=reads,
             state=state,
             start=self._vector(width)(parts["start"], f"the start of {where}"),
             units=units,
-            move=move,
+            move=self._move(parts["recurrence"], seen, width, f"the recurrence of {where}"),
             seen_units=seen_units,
             outputs=tuple(zip(outputs, readout(parts["readout"], f"the readout of {where}"), strict=True)),
             complex_state=parts["complex_state"],
             exposes_previous=shows_old,
-            functions=tuple(
-                functions(parts["functions"], f"the functions of {where}") if "functions" in parts else ()
-            ),
-            quotients=quotients,
         )
 
     def _move(self, data: Json, seen: list[str], width: int, where: str) -> Move:

@@ -22,9 +22,6 @@ MAX_TERMS = 2_000
 MAX_TEXT = 20_000
 """Characters of one written number."""
 
-_MAX_POWER = 400
-"""Powers of four up to this are computed."""
-
 _WHOLE = re.compile(r"-?\d{1,18}\Z", re.ASCII)
 _TERM = re.compile(r"([+-]?)(?:(\d+)(?:/(\d+))?(?:\*e\((\d+)/(\d+)\))?|e\((\d+)/(\d+)\))", re.ASCII)
 _EXAMPLES = "write -3/4, e(7/60) or 1/2*e(1/8)-1"
@@ -389,26 +386,6 @@ class Region:
             return value if value > 0 else 0
         return value if sign(value) > 0 else 0
 
-    def sign(self, value: Value) -> Value:
-        """Returns 1, 0 or -1."""
-        return sign(value)
-
-    def power(self, value: Value) -> Value:
-        """Returns 4 to the power of a whole number.
-
-        Raises:
-            Undecided: for another number, or a large one.
-        """
-        return power_of_four(known_rational(value), value)
-
-    def tanh(self, place: tuple[int, int], value: Value) -> Value:
-        """Returns the value that a coordinate takes where its layer applies tanh to another one.
-
-        Raises:
-            Undecided: if nothing is known of it, as of all numbers but 0.
-        """
-        raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
-
     def grid(self, value: Value) -> int | None:
         """Returns g such that the value is a multiple of 2**-g, None if none is known."""
         return grid_of(value)
@@ -432,14 +409,3 @@ def known_rational(value: Value) -> Rational:
         raise Undecided(f"the irrational number {value} meets an unknown value")
     found: Rational = value
     return found
-
-
-def power_of_four(exponent: Rational, shown: Value) -> Fraction:
-    """Returns 4 to the power of a whole number.
-
-    Raises:
-        Undecided: for another number, or a large one; the message has the value that is shown.
-    """
-    if exponent.denominator != 1 or not -_MAX_POWER <= exponent <= _MAX_POWER:
-        raise Undecided(f"4 to the power {shown} is not computed")
-    return Fraction(4) ** int(exponent)

@@ -83,22 +83,14 @@ class ColumnRows:
         found = {**self._resting, **self._touched(table, state)}
         return {i: v for i, v in found.items() if v != 0}
 
-    def relus(self, table: Mapping[str, Value], functions: Sequence[str] = ()) -> dict[int, Value]:
-        """Returns the ReLUs of the rows, or the functions of them, where they are not zero."""
-        region, meter = self._arithmetic.region, self._arithmetic.meter
-        images = [region.relu] * len(self.bias)
-        if functions:
-            kinds = {"relu": region.relu, "sign": region.sign, "power": region.power}
-            images = [kinds[f] for f in functions]
-        if "power" in functions:
-            if meter is not None:
-                meter.give_up()
-            return {i: images[i](v) for i, v in enumerate(self.all_values(table))}
+    def relus(self, table: Mapping[str, Value]) -> dict[int, Value]:
+        """Returns the ReLUs of the rows that are not zero."""
+        relu = self._arithmetic.region.relu
         if self._resting_relus is None:
-            self._resting_relus = {i: images[i](b) for i, b in self._resting.items()}
+            self._resting_relus = {i: relu(b) for i, b in self._resting.items()}
         found = dict(self._resting_relus)
         for i, v in self._touched(table, ()).items():
-            found[i] = images[i](v)
+            found[i] = relu(v)
         return {i: v for i, v in found.items() if v != 0}
 
     def all_values(self, table: Mapping[str, Value], state: State = ()) -> list[Value]:
@@ -188,10 +180,12 @@ class ExactArithmetic:
         """Returns the activations of the coordinates of a layer.
 
         Raises:
-            Undecided: for tanh, whose values are irrational, unless it is known what it does there.
+            Undecided: for tanh, whose values are irrational.
         """
         if activation == "tanh":
-            return [0 if v == 0 else self.region.tanh((layer, i), v) for i, v in enumerate(values)]
+            if any(v != 0 for v in values):
+                raise Undecided("exact arithmetic is for piecewise linear networks, and this one has tanh")
+            return [0] * len(values)
         relu = self.region.relu
         found = [(v if v > 0 else 0) if type(v) is int else relu(v) for v in values]
         return (
@@ -360,7 +354,7 @@ class Stepper:
         self._show(table, new, now, maps.names, layer.complex_state)
         if layer.exposes_previous:
             self._show(table, state, before, maps.names_before, layer.complex_state)
-        for i, v in maps.seen_units.relus(table, layer.functions).items():
+        for i, v in maps.seen_units.relus(table).items():
             table[seen_unit(i)] = v
         return new, {layer.outputs[i][0]: v for i, v in maps.outputs.values(table).items()}
 

@@ -204,7 +204,7 @@ def write_row(row: Row, bias: Exact, names: Sequence[str]) -> str:
 
 
 def write_map(
-    affine: Affine, outputs: Iterable[str], inputs: Sequence[str], *, around: str | Sequence[str] = ""
+    affine: Affine, outputs: Iterable[str], inputs: Sequence[str], *, around: str = ""
 ) -> list[str]:
     """Returns one line for each row, `output = sum`.
 
@@ -212,13 +212,12 @@ def write_map(
         affine: the map.
         outputs: what the rows are called.
         inputs: what the columns are called.
-        around: a function that is applied to each row, such as relu, or one for each row.
+        around: a function that is applied to each row, such as relu.
     """
     lines = []
-    functions = [around] * affine.num_outputs if isinstance(around, str) else around
-    for name, row, bias, function in zip(outputs, affine.rows, affine.bias, functions, strict=True):
+    for name, row, bias in zip(outputs, affine.rows, affine.bias, strict=True):
         text = write_row(row, bias, inputs)
-        lines.append(f"{name} = {function}({text})" if function else f"{name} = {text}")
+        lines.append(f"{name} = {around}({text})" if around else f"{name} = {text}")
     return shorten(lines)
 
 

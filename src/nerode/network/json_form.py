@@ -158,12 +158,15 @@ def _layer_to_json(layer: Layer) -> dict[str, Json]:
         "readout": _affine_to_json(layer.readout),
         "exposes_previous": layer.exposes_previous,
         "complex_state": layer.complex_state,
-        **({"functions": list(layer.functions)} if layer.functions else {}),
-        **({"quotients": True} if layer.quotients else {}),
     }
 
 
 def _layer_from_json(data: Json) -> Layer:
+    if data.keys() & {"functions", "quotients"}:
+        raise InputError(
+            f"layer {data['name']} has signs, powers or quotients of states, which networks no longer have; "
+            "compile the language again"
+        )
     return Layer(
         name=data["name"],
         reads=tuple(data["reads"]),
@@ -176,8 +179,6 @@ def _layer_from_json(data: Json) -> Layer:
         readout=_affine_from_json(data["readout"]),
         exposes_previous=data["exposes_previous"],
         complex_state=data["complex_state"],
-        functions=tuple(data.get("functions", ())),
-        quotients=data.get("quotients", False),
     )
 
 
@@ -356,7 +357,6 @@ def _embedding(network: Network) -> list[str]:
 
 def _headline(number: int, layer: Layer) -> str:
     shown = ", shows the state before the letter" if layer.exposes_previous else ""
-    shown += ", quotients by a unit with the same gate" if layer.quotients else ""
     size = f"width {layer.width}" + (" (complex)" if layer.complex_state else "")
     return f"Layer {number}, {layer.name}: {layer.recurrence.kind}, {size}{shown}"
 
@@ -375,7 +375,7 @@ def _layer(layer: Layer, alphabet: Alphabet) -> list[str]:
     lines += layer.recurrence.lines(names)
     inside = [*reads, *_state(layer)]
     readout_units = _numbered("v", layer.readout_units.num_outputs)
-    lines += write_map(layer.readout_units, readout_units, inside, around=layer.functions or "relu")
+    lines += write_map(layer.readout_units, readout_units, inside, around="relu")
     return lines + write_map(layer.readout, _stream(layer.outputs), [*inside, *readout_units])
 
 

@@ -52,11 +52,9 @@ class Numbers(ABC, Generic[Vector]):
     def map(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
         """Returns an affine map."""
 
-    def with_units(
-        self, affine: Affine, place: str, functions: Sequence[str] = ()
-    ) -> Callable[[Vector], Vector]:
-        """Returns x ↦ x followed by relu(map(x)), or by the function of each row."""
-        return _WithUnits(affine, self, place, functions)
+    def with_units(self, affine: Affine, place: str) -> Callable[[Vector], Vector]:
+        """Returns x ↦ x followed by relu(map(x))."""
+        return _WithUnits(affine, self, place)
 
     @abstractmethod
     def stateful(
@@ -123,7 +121,7 @@ class Numbers(ABC, Generic[Vector]):
 
     @abstractmethod
     def apply(self, function: str, values: Vector) -> Vector:
-        """Returns relu, clip (to [0,1]), sign, power (of 4), tanh, sigmoid or exp of each entry."""
+        """Returns relu, clip (to [0,1]), tanh, sigmoid or exp of each entry."""
 
     @abstractmethod
     def times(self, left: Vector, right: Vector) -> Vector:
@@ -154,27 +152,15 @@ class Numbers(ABC, Generic[Vector]):
 class _WithUnits(Generic[Vector]):
     """Vectors followed by units of them."""
 
-    def __init__(
-        self, affine: Affine, numbers: Numbers[Vector], place: str, functions: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, affine: Affine, numbers: Numbers[Vector], place: str) -> None:
         self._numbers = numbers
         self._map = numbers.map(affine, place)
         self._any = bool(affine.num_outputs)
-        runs = [(name, len(list(run))) for name, run in itertools.groupby(functions)]
-        ends = itertools.accumulate(size for _, size in runs)
-        # Neighbours with the same function are one vector.
-        self._runs = [
-            (name, numbers.picks(list(range(end - size, end)), f"{place} {end}"))
-            for (name, size), end in zip(runs, ends, strict=True)
-        ]
 
     def __call__(self, values: Vector) -> Vector:
         if not self._any:
             return values
-        units, apply = self._map(values), self._numbers.apply
-        if not self._runs:
-            return self._numbers.join([values, apply("relu", units)])
-        return self._numbers.join([values, *(apply(name, part(units)) for name, part in self._runs)])
+        return self._numbers.join([values, self._numbers.apply("relu", self._map(values))])
 
 
 Scalar = Any
@@ -194,12 +180,8 @@ class ExactNumbers(Numbers[Scalars]):
         """Returns a map that looks only at inputs that are not zero."""
         return ColumnMap(affine, self.number)
 
-    def with_units(
-        self, affine: Affine, place: str, functions: Sequence[str] = ()
-    ) -> Callable[[Scalars], Scalars]:
-        """Returns x ↦ x followed by relu(map(x)), or by the function of each row."""
-        if functions:
-            return super().with_units(affine, place, functions)
+    def with_units(self, affine: Affine, place: str) -> Callable[[Scalars], Scalars]:
+        """Returns x ↦ x followed by relu(map(x))."""
         if not affine.num_outputs:
             return lambda x: x
         units = self.map(affine, place)
@@ -379,12 +361,6 @@ def sign(value: Scalar) -> Scalar:
     return int(value > 0) - int(value < 0)
 
 
-def _power(value: Scalar) -> Scalar:
-    if value != int(value):
-        raise ArithmeticError(f"a unit raises 4 to the power {value}, which is not whole")
-    return Fraction(4) ** int(value)
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def _tanh(value: Decimal) -> Decimal:
     if abs(value) > 60:
@@ -401,12 +377,9 @@ def _sigmoid(value: Decimal) -> Decimal:
 _FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {
     "relu": relu,
     "clip": _clip,
-    "sign": sign,
-    "power": _power,
 }
 _DECIMAL_FUNCTIONS: dict[str, Callable[[Scalar], Scalar]] = {
     **_FUNCTIONS,
-    "power": lambda value: Decimal(4) ** value,
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "exp": Decimal.exp,

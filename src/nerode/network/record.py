@@ -8,7 +8,7 @@ One layer, at one position:
 
     u = relu(units(reads))                                  feed-forward units
     h = recurrence(h_previous; reads, u)                    see moves.py
-    v = f(readout_units(reads, h, h_previous))              feed-forward units, f as `functions` says
+    v = relu(readout_units(reads, h, h_previous))           feed-forward units
     outputs = readout(reads, h, h_previous, v)              appended to the stream
 
 `h_previous` is visible to the readout only where `exposes_previous` says so: an exclusive scan, which an
@@ -173,10 +173,6 @@ class Embedding:
         )
 
 
-UNIT_FUNCTIONS = ("relu", "sign", "power")
-"""What units of a readout may be: ReLUs, signs (-1, 0 and 1), and 4 to the power of a whole number."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
     """One recurrent layer; see the top of the file for what it computes.
@@ -192,9 +188,6 @@ class Layer:
         complex_state: whether the state is complex; the readout then sees the real parts of all
             coordinates, followed by their imaginary parts, in place of the coordinates.
         readout_units: inputs are reads, state (and previous state).
-        functions: of each readout unit "relu", "sign" or "power"; nothing if all are ReLUs.
-        quotients: whether coordinates are quotients h/u of a layer with one fixed gate c ≠ 0, any, beside
-            its unit u ← c u: gates of 1 stand for c, and maps of the layer divide and multiply by u.
         outputs: directions that it appends to the stream.
         readout: inputs are those of `readout_units`, then the units.
     """
@@ -210,19 +203,9 @@ class Layer:
     readout: Affine
     exposes_previous: bool = False
     complex_state: bool = False
-    functions: tuple[str, ...] = ()
-    quotients: bool = False
 
     def __post_init__(self) -> None:
-        if self.quotients:
-            gated = self.recurrence.as_gated()
-            if gated is None or any(gated.gate.rows) or set(gated.gate.bias) - {1}:
-                raise InputError(f"layer {self.name} has quotients as coordinates, but not all gates are 1")
         _check_names(self.state, f"state coordinates of layer {self.name}")
-        if self.functions and len(self.functions) != self.readout_units.num_outputs:
-            raise InputError(f"layer {self.name} has {len(self.functions)} functions for its readout units")
-        if not set(self.functions) <= set(UNIT_FUNCTIONS):
-            raise InputError(f"readout units of layer {self.name} are none of {', '.join(UNIT_FUNCTIONS)}")
         width = len(self.state)
         if len(self.start) != width:
             raise InputError(f"layer {self.name} has {width} coordinates but {len(self.start)} start values")
@@ -243,11 +226,6 @@ class Layer:
     def width(self) -> int:
         """Number of state coordinates."""
         return len(self.state)
-
-    @property
-    def piecewise_linear(self) -> bool:
-        """Whether all units are ReLUs."""
-        return set(self.functions) <= {"relu"}
 
     @property
     def num_parameters(self) -> int:

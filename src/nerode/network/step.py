@@ -39,7 +39,7 @@ class LayerStep(Generic[Vector]):
         self._exposes_previous, self._is_complex = layer.exposes_previous, layer.complex_state
         self.seen = numbers.with_units(layer.units, "units")
         self.recurrence = numbers.recurrence(layer.recurrence, is_complex=layer.complex_state)
-        self._inside = numbers.with_units(layer.readout_units, "readout_units", layer.functions)
+        self._inside = numbers.with_units(layer.readout_units, "readout_units")
         self._readout = numbers.map(layer.readout, "readout")
 
     def step(self, reads: Vector, letter: Any, state: Vector) -> tuple[Vector, Vector]:

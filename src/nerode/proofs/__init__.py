@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         write_certificate,
         write_folder,
     )
-    from nerode.proofs.invariants import unending_method
     from nerode.proofs.polished import (
         POLISH_CLAIM,
         POLISH_FILE,

@@ -98,8 +98,6 @@ _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "tanh": np.tanh,
     "sigmoid": lambda x: 0.5 + 0.5 * np.tanh(x / 2),
     "exp": lambda x: np.exp(np.minimum(x, _LARGEST)),
-    "sign": np.sign,
-    "power": lambda x: np.exp2(2 * np.minimum(x, _LARGEST / 2)),
 }
 
 

@@ -2,7 +2,6 @@
 
 finite state sets       joint closure
 tallies                 saturating closure
-fading registers        interval closure
 counters, stacks        an invariant
 tanh, sigmoid, exp      boxes
 distributions           contexts of an n-gram model
@@ -18,12 +17,12 @@ from typing import Any
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Refutation
-from nerode.languages import CounterLanguage, Language
+from nerode.languages import Language
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.network import LogitDecoder, Network
 from nerode.proofs.boxes import certify_boxes, with_noise
-from nerode.proofs.counters import find_integrators, squash_cover
-from nerode.proofs.invariants import cap_cover, choose_cover, find_caps, unending_cover
+from nerode.proofs.counters import find_integrators
+from nerode.proofs.invariants import cap_cover, choose_cover, find_caps
 from nerode.proofs.proving import Outcome, Prover, Unproved
 
 Json = Any
@@ -86,10 +85,6 @@ def _certify_network(network: Network, language: Language, budget: Budget) -> Ou
             return Unproved(reason="the network has distributions, but the language is not an n-gram model")
         return certify_ngrams(network, language, budget=budget)
     if not network.exact:
-        squashed = squash_cover(network, language) if isinstance(language, CounterLanguage) else None
-        if squashed is not None:
-            covers = [{"task": task, **squashed} for task in (PREDICT, VALID_PREFIXES)]
-            return Prover(network, language, budget).certify("counter-invariant", covers)
         return certify_boxes(network, language, budget=budget)
     if language.regular and _has_tallies(network) and not _falls(network):
         return certify_saturating(network, language, budget=budget)
@@ -229,8 +224,8 @@ def _certify(
     budget = prover.budget
     closed: Outcome | None = None
     try:
-        # Counters and what fades have no end; for them the kernel looks for a failing word by itself.
-        if language.regular and unending_cover(network) is None:
+        # Counters have no end; for them the kernel looks for a failing word by itself.
+        if language.regular:
             closed = prover.outcome(prover.prove("joint-closure", {"task": task}, most=FEW_CELLS))
     except BudgetExceeded as stop:
         if stop.resource == "seconds" or budget.elements <= FEW_CELLS:

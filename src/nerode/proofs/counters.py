@@ -1,8 +1,7 @@
 """Counters and stacks of a network, found by looking at it.
 
 counters    coordinates to which every letter adds a fixed amount are affine functions of counters
-scales      counters that shrink or change their sign together are counted in proportion to a number
-digits      a coordinate whose digits are the open brackets
+signs       counters that change their sign at every letter are multiples of one such number
 slots       of a bracket language: the coordinates that hold the kind of bracket at each depth
 
 Nothing here is a proof. That every letter keeps the invariant and that the answers are correct is shown by
@@ -11,15 +10,14 @@ the kernel, cell by cell.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, Exact, inverse, write_exact
+from nerode.core import Budget, Exact, write_exact
 from nerode.languages import CounterLanguage, Dyck, Language
-from nerode.network import Affine, Gated, Interpreter, Layer, Network, NetworkState
+from nerode.network import Interpreter, Layer, Network, NetworkState
 from nerode.proofs.answers import breadth_first
 
 Json = Any
@@ -86,32 +84,31 @@ def gated_steps(layer: Layer, stream: dict[str, Exact], letter: int) -> dict[int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommonScale:
-    """A number that every letter multiplies by the same factor, and what is counted in proportion to it.
+class AlternatingSums:
+    """What is counted in proportion to a number that every letter multiplies by -1.
 
     Attributes:
-        factor: between 0 and 1, or -1.
-        integrators: coordinates that are the scale times what letters add up to; the scale itself among them.
-        tallies: coordinates with the same gate to which letters add different amounts at different times.
+        integrators: coordinates that are the number times what letters add up to; itself among them.
+        tallies: coordinates with the gate -1 to which letters add different amounts at different times.
     """
 
-    factor: Fraction
     integrators: tuple[Integrator, ...]
     tallies: tuple[Place, ...]
 
 
-def find_scale(network: Network) -> CommonScale | None:
-    """Returns the scale of a network whose counters shrink or change their sign together, None without one.
+def find_alternating(network: Network) -> AlternatingSums | None:
+    """Returns the counters of a network that change their sign together, None without any.
 
-    The scale is the first coordinate that starts at 1, is never written, and whose gate is a number between 0
-    and 1, or -1. What other coordinates with this gate count is read off words of up to two letters.
+    There is a coordinate that starts at 1, is never written, and has the gate -1. What other coordinates with
+    this gate count is read off words of up to two letters.
     """
-    gates = {(n, i): g for n, layer in enumerate(network.layers) for i, g in fixed_gates(layer).items()}
-    for (n, i), gate in gates.items():
+    places = [
+        (n, i) for n, layer in enumerate(network.layers) for i, g in fixed_gates(layer).items() if g == -1
+    ]
+    for n, i in places:
         write = network.layers[n].recurrence.maps()[-1]
-        starts = network.layers[n].start[i] == 1
-        if (0 < gate < 1 or gate == -1) and starts and not write.rows[i] and write.bias[i] == 0:
-            return _scale_of(network, gate, [place for place, other in gates.items() if other == gate])
+        if network.layers[n].start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
+            return _alternating(network, places)
     return None
 
 
@@ -124,16 +121,16 @@ def fixed_gates(layer: Layer) -> dict[int, Fraction]:
     return {i: Fraction(g) for i, (g, row) in pairs if not row and isinstance(g, int | Fraction)}
 
 
-def _scale_of(network: Network, factor: Fraction, places: Sequence[Place]) -> CommonScale:
+def _alternating(network: Network, places: Sequence[Place]) -> AlternatingSums:
     interpreter = Interpreter(network)
     start, letters = interpreter.start(), range(len(network.alphabet))
     single = [interpreter.step(start, a)[0] for a in letters]
     integrators, tallies = [], []
     for n, i in places:
         first = start[n][i]
-        steps = [Fraction(states[n][i] / factor - first) for states in single]
+        steps = [Fraction(-states[n][i] - first) for states in single]
         adds_up = all(
-            interpreter.step(single[a], b)[0][n][i] == factor**2 * (first + steps[a] + steps[b])
+            interpreter.step(single[a], b)[0][n][i] == first + steps[a] + steps[b]
             for a in letters
             for b in letters
         )
@@ -141,45 +138,17 @@ def _scale_of(network: Network, factor: Fraction, places: Sequence[Place]) -> Co
             integrators.append(Integrator(place=(n, i), start=Fraction(first), steps=tuple(steps)))
         elif first == 0:
             tallies.append((n, i))
-    return CommonScale(factor=factor, integrators=tuple(integrators), tallies=tuple(tallies))
+    return AlternatingSums(integrators=tuple(integrators), tallies=tuple(tallies))
 
 
-def scale_cover(
-    network: Network, language: Language, scale: CommonScale, budget: Budget, *, tallied: bool = True
+def alternating_cover(
+    network: Network, language: Language, found: AlternatingSums, budget: Budget
 ) -> dict[str, Json] | None:
-    """Returns the cover of counters that shrink or change their sign together, None if they are not whole."""
-    cover = counter_cover(network, language, scale.integrators, budget, tallied=tallied)
+    """Returns the cover of counters that change their sign together, None if they are not whole."""
+    cover = counter_cover(network, language, found.integrators, budget)
     if cover is None:
         return None
-    tallies = [name_of(network, place) for place in scale.tallies]
-    return {**cover, "scale": write_number(scale.factor), "tallies": tallies}
-
-
-def squash_cover(network: Network, language: CounterLanguage) -> dict[str, Json] | None:
-    """Returns the counters of a network of tanh units in proportion to the first one, None if it is none.
-
-    What the counters are is read off the same network without tanh.
-    """
-    layers, weights = [], set()
-    for layer in network.layers:
-        if layer.recurrence.fields().get("activation") != "tanh":
-            return None
-        (update,) = layer.recurrence.maps()
-        first = update.num_inputs - layer.width
-        own = [dict(row).get(first + i, 0) for i, row in enumerate(update.rows)]
-        if any(j >= first and j != first + i for i, row in enumerate(update.rows) for j, _ in row):
-            return None
-        weights |= set(own)
-        rows = tuple(tuple((j, c) for j, c in row if j < first) for row in update.rows)
-        linear = Gated(
-            gate=Affine(num_inputs=first, bias=tuple(own), rows=((),) * layer.width),
-            write=Affine(num_inputs=first, bias=update.bias, rows=rows),
-        )
-        start = tuple(v * inverse(network.layers[0].start[0]) for v in layer.start)
-        layers.append(replace(layer, recurrence=linear, start=start))
-    scale = find_scale(replace(network, layers=tuple(layers))) if len(weights) == 1 else None
-    cover = None if scale is None else scale_cover(network, language, scale, Budget(), tallied=False)
-    return None if cover is None else {**cover, "squashed": [name_of(network, (0, 0)), "1/4"]}
+    return {**cover, "scale": -1, "tallies": [name_of(network, place) for place in found.tallies]}
 
 
 def rectified_cover(network: Network, language: CounterLanguage) -> dict[str, Json] | None:
@@ -208,85 +177,6 @@ def rectified_cover(network: Network, language: CounterLanguage) -> dict[str, Js
     return {"counters": counters, "affine": affine, "rectified": list(affine)}
 
 
-def digit_cover(network: Network, language: Dyck, scale: CommonScale) -> dict[str, Json] | None:
-    """Returns the coordinate whose digits are the open brackets, None if the network has none.
-
-    It is the first one that the opening brackets set to multiples of the scale; the base is read off two
-    opening brackets.
-    """
-    if language.depth is not None:
-        return None
-    interpreter, factor = Interpreter(network), scale.factor
-    start, kinds = interpreter.start(), range(len(language.pairs))
-    opened = [interpreter.step(start, 2 * k)[0] for k in kinds]
-    known = {*(integrator.place for integrator in scale.integrators), *scale.tallies}
-    for place in _places(network):
-        n, i = place
-        digits = [Fraction(states[n][i] / factor) for states in opened]
-        twice = interpreter.step(opened[0], 0)[0][n][i] / factor**2
-        if place not in known and start[n][i] == 0 and min(digits) > 0 and twice > digits[0]:
-            base = digits[0] / (Fraction(twice) - digits[0])
-            affine = {name_of(network, integrator.place): [1, []] for integrator in scale.integrators}
-            return {
-                "affine": affine,
-                "scale": write_number(factor),
-                "tallies": [name_of(network, other) for other in scale.tallies if other != place],
-                "stack": [name_of(network, place), [write_number(d) for d in digits], write_number(base)],
-            }
-    return None
-
-
-def power_digit_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
-    """Returns the depth and the coordinate whose digits weigh powers of it, None if the network has none.
-
-    The depth is the only integrator of a first layer with powers; the stack is the first coordinate of the
-    second layer, and all others are tallies.
-    """
-    if language.depth is not None or "power" not in network.layers[0].functions:
-        return None
-    (depth,), stack = find_integrators(network), (1, 0)
-    base = Fraction(4) ** int(depth.steps[0])
-    interpreter = Interpreter(network)
-    opened = [_after(interpreter, (2 * k,)) for k in range(len(language.pairs))]
-    places = _places(network)
-    return {
-        "counters": [{"start": 0, "increments": [int(s) for s in depth.steps], "points": [0, 0]}],
-        "affine": {name_of(network, depth.place): [0, [1]]},
-        "power": 0,
-        "stack": [
-            name_of(network, stack),
-            [write_number(Fraction(s[1][0]) / base) for s in opened],
-            write_number(base),
-        ],
-        "tallies": [name_of(network, place) for place in places if place not in (depth.place, stack)],
-    }
-
-
-def unit_digit_cover(network: Network, language: Dyck) -> dict[str, Json] | None:
-    """Returns the units that hold the digits of the open brackets in turn; all others count errors.
-
-    The digits and the base are read off two opening brackets.
-    """
-    interpreter, kinds = Interpreter(network), range(len(language.pairs))
-    places = _places(network)
-    used: dict[Place, None] = {}
-    for k, j in itertools.product(kinds, kinds):
-        for word in ((2 * k,), (2 * k, 2 * j), (2 * k, 2 * j, 2 * j + 1)):
-            states = _after(interpreter, word)
-            used |= {(n, i): None for n, i in places if states[n][i] != 0}
-    opened = [sum(_after(interpreter, (2 * k,))[n][i] for n, i in used) for k in kinds]
-    twice = sum(_after(interpreter, (0, 0))[n][i] for n, i in used)
-    if language.depth is not None or min(opened, default=0) <= 0 or twice <= opened[0]:
-        return None
-    names = [name_of(network, place) for place in used]
-    base = Fraction(opened[0]) / (Fraction(twice) - Fraction(opened[0]))
-    return {
-        "tallies": [name_of(network, place) for place in places if place not in used],
-        "stack": [names[0], [write_number(Fraction(d)) for d in opened], write_number(base)],
-        "stacks": names[1:],
-    }
-
-
 def _places(network: Network) -> list[Place]:
     return [(n, i) for n, layer in enumerate(network.layers) for i in range(layer.width)]
 
@@ -303,13 +193,11 @@ def counter_cover(
     language: Language,
     integrators: Sequence[Integrator],
     budget: Budget,
-    *,
-    tallied: bool = True,
 ) -> dict[str, Json] | None:
     """Returns counters and affine coordinates, or None if the coordinates are not whole counters.
 
     For a counter machine its own counters come first; other integrators that never fall are tallies, of
-    which it matters whether they are 0, unless these are to be counters as well. In other languages each
+    which it matters whether they are 0. In other languages each
     integrator that is not a combination of the counters so far becomes a counter itself.
     """
     counters: list[dict[str, Json]] = []
@@ -326,10 +214,10 @@ def counter_cover(
         columns = [counter["increments"] for counter in counters]
         weights = solve(columns, integrator.steps)
         summed = weights is None or sum(map(bool, weights)) > 1
-        if tallied and machine_counts and min(integrator.steps) >= 0 and summed:
+        if machine_counts and min(integrator.steps) >= 0 and summed:
             tallies.append(name_of(network, integrator.place))
             continue
-        if weights is None or (summed and not tallied):
+        if weights is None:
             values = (integrator.start, *integrator.steps)
             if any(v.denominator != 1 for v in values):
                 return None

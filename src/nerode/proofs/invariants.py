@@ -1,10 +1,6 @@
 """Invariants of a network, found by looking at it, and the choice of the method of proof that they need.
 
-counters    counts, scales and stacks, see `counters`
-fading      registers whose gates lie strictly between 0 and 1, beside a number that fades alike
-growing     registers whose writes are powers of four of the position
-rays        coordinates that are known up to positive numbers
-intervals   registers whose overwritten values fade (gates such as 1/4) lie in a few clusters
+counters    counts, and the slots of a stack, see `counters`
 caps        tallies that only matter until they are large enough
 
 Nothing here is a proof. That every letter keeps the invariant and that the answers are correct is shown by
@@ -13,54 +9,26 @@ the kernel, cell by cell.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from nerode.core import Budget, Exact, exact_sum, write_exact
+from nerode.core import Budget
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import CounterLanguage, Dyck, Language
-from nerode.network import Affine, Interpreter, Layer, Network, NetworkState
-from nerode.proofs.answers import breadth_first, letters_read
+from nerode.network import Affine, Layer, Network
 from nerode.proofs.counters import (
-    GatedStep,
     Place,
+    alternating_cover,
     counter_cover,
-    digit_cover,
+    find_alternating,
     find_integrators,
-    find_scale,
-    fixed_gates,
-    gated_steps,
     name_of,
-    power_digit_cover,
     rectified_cover,
-    scale_cover,
     slot_cover,
-    unit_digit_cover,
-    write_number,
 )
 
 Json = Any
-
-GAP = Fraction(1, 8)
-"""Values of one cluster are at most this far from the next one."""
-
-SLACK = Fraction(1, 128)
-"""Room of a cluster on both sides, for the values of longer sequences."""
-
-_SAMPLE = 5_000
-_FEW_SAMPLES = 500
-"""Configurations that are looked at; fewer beside a scale, whose numbers become long."""
-
-_MOST_STEPS = 64
-"""Pairs of gate and write of a register; a coordinate that meets more of them is none."""
-
-_ROUNDING = 16
-_LENGTH = 6
-_VALUES = 4_000
-_FINE = 4_096
 
 MANY_STACKS = 2_000
 """Above this number of stacks a bracket language is proved depth by depth."""
@@ -74,218 +42,22 @@ def choose_cover(
         rectified = rectified_cover(network, language)
         if rectified is not None:
             return "counter-invariant", rectified
-    if language.regular and (unending := unending_cover(network)) is not None:
-        return unending
-    if isinstance(language, Dyck):
-        linear = network.layers[0].recurrence.linear
-        find = power_digit_cover if linear else unit_digit_cover
-        if (digits := find(network, language)) is not None:
-            return "digit-invariant", digits
-    scale = find_scale(network)
-    if scale is not None and isinstance(language, Dyck):
-        digits = digit_cover(network, language, scale)
-        if digits is not None:
-            return "digit-invariant", digits
-    scaled = None if scale is None else scale_cover(network, language, scale, budget)
-    if scale is not None and scaled is not None:
-        others = [*(integrator.place for integrator in scale.integrators), *scale.tallies]
-        intervals = interval_cover(network, language, task, others)
-        return "counter-invariant", {**scaled, **({"intervals": intervals} if intervals else {})}
+    alternating = find_alternating(network)
+    signed = None if alternating is None else alternating_cover(network, language, alternating, budget)
+    if signed is not None:
+        return "counter-invariant", signed
     integrators = find_integrators(network)
     bounded = language.regular and task == VALID_PREFIXES
     many = isinstance(language, Dyck) and (language.num_states() or MANY_STACKS + 1) > MANY_STACKS
-    intervals = interval_cover(network, language, task)
     counting = isinstance(language, CounterLanguage) or (integrators and (many or not bounded))
     cover: dict[str, Json] = {}
     if counting:
         cover |= counter_cover(network, language, integrators, budget) or {}
     if many and isinstance(language, Dyck):
         cover |= slot_cover(network, language) or {}
-    if intervals:
-        cover["intervals"] = intervals
     if "slots" in cover:
         return "stack-invariant", cover
-    if counting:
-        return "counter-invariant", cover
-    return ("interval-closure", cover) if intervals else ("joint-closure", {})
-
-
-def unending_method(network: Network) -> str | None:
-    """Returns the method for numbers that fade or grow for ever; None for networks without such numbers."""
-    found = unending_cover(network) if network.exact else None
-    return None if found is None else found[0]
-
-
-def unending_cover(network: Network) -> tuple[str, dict[str, Json]] | None:
-    """Returns the method for numbers that fade or grow for ever and their cover, None without such."""
-    finders: dict[str, Callable[[Network], dict[str, Json] | None]]
-    finders = {"growing-closure": growing_cover, "fading-closure": fading_cover, "ray-closure": ray_cover}
-    covers = ((method, find(network)) for method, find in finders.items())
-    return next(((method, cover) for method, cover in covers if cover is not None), None)
-
-
-@functools.lru_cache(maxsize=2)
-def fading_cover(network: Network) -> dict[str, Json] | None:
-    """Returns scales and registers that fade beside them, None if there are none.
-
-    A scale starts at 1, is never written, and has a gate between 0 and 1; a register has the gate of the last
-    scale up to its layer.
-    """
-    scales: list[tuple[Place, Fraction]] = []
-    registers: dict[str, Json] = {}
-    for n, layer in enumerate(network.layers):
-        gates = fixed_gates(layer)
-        for i, gate in gates.items():
-            write = layer.recurrence.maps()[-1]
-            if 0 < gate < 1 and layer.start[i] == 1 and not write.rows[i] and write.bias[i] == 0:
-                scales.append(((n, i), gate))
-        for i, gate in gates.items():
-            if scales and gate == scales[-1][1] and (n, i) != scales[-1][0]:
-                registers[name_of(network, (n, i))] = [len(scales), "2/3", "4/3"]
-    if not registers:
-        return None
-    return {"scales": [[name_of(network, p), write_number(g)] for p, g in scales], "registers": registers}
-
-
-@functools.lru_cache(maxsize=2)
-def ray_cover(network: Network) -> dict[str, Json] | None:
-    """Returns groups of coordinates that are known up to positive numbers, None if there are none.
-
-    In a layer that shows signs each coordinate with a gate of its own is a group; other layers with signs,
-    and those that every letter takes to a smaller vector without writes, are one group each.
-    """
-    groups: list[list[str]] = []
-    for n, layer in enumerate(network.layers):
-        names = [name_of(network, (n, i)) for i in range(layer.width)]
-        if "sign" in layer.functions and layer.recurrence.as_gated() is not None:
-            groups += [[name] for name in names]
-        elif "sign" in layer.functions or _shrinks(network, n):
-            groups.append(names)
-    return {"rays": groups} if groups else None
-
-
-def _shrinks(network: Network, n: int) -> bool:
-    """Whether each single letter takes a layer without writes and without a scale to a smaller vector."""
-    layer, interpreter = network.layers[n], Interpreter(network)
-    recurrence = layer.recurrence
-    written = recurrence.fields().get("writes")
-    if written is None and recurrence.as_gated() is not None:
-        write = recurrence.maps()[-1]
-        written = (write.bias, *([c for _, c in row] for row in write.rows))
-    if written is None or any(v != 0 for vector in written for v in vector) or layer.complex_state:
-        return False
-    start = interpreter.start()
-    moved = [interpreter.step(start, a)[0][n] for a in range(len(network.alphabet))]
-    first, *sizes = [exact_sum(v * v for v in state) for state in (start[n], *moved)]
-    scale = any(0 < gate < 1 for gate in fixed_gates(layer).values())
-    return not scale and all(0 < size < first for size in sizes)
-
-
-def growing_cover(network: Network) -> dict[str, Json] | None:
-    """Returns the position, the powers of four of it and the registers that grow with them, if there are any.
-
-    The position is every integrator of a layer with powers; a register is a coordinate with gate 1 of a layer
-    that shows signs.
-    """
-    affine: dict[str, Json] = {}
-    registers: dict[str, Json] = {}
-    for n, layer in enumerate(network.layers):
-        kept = [name_of(network, (n, i)) for i, gate in fixed_gates(layer).items() if gate == 1]
-        if "power" in layer.functions:
-            affine |= {name: [0, [1]] for name in kept}
-        elif "sign" in layer.functions:
-            registers |= {name: [1, 1, 4] for name in kept}
-    if not affine:
-        return None
-    position = {"start": 0, "increments": [1] * len(network.alphabet), "points": [0, 0]}
-    return {"counters": [position], "affine": affine, "power": 0, "registers": registers}
-
-
-def interval_cover(
-    network: Network, language: Language, task: str, others: Collection[Place] = ()
-) -> dict[str, Json]:
-    """Returns the clusters of every coordinate that fades, by name; none if there is no such coordinate.
-
-    Args:
-        network: the network.
-        language: what it should do.
-        task: says which words matter.
-        others: coordinates that are known otherwise.
-    """
-    rest = [{i for n, i in others if n == number} for number in range(network.depth)]
-    if not any(_may_fade(*pair) for pair in zip(network.layers, rest, strict=True)):
-        return {}
-    found = {}
-    most = _FEW_SAMPLES if others else _SAMPLE
-    for place, steps in sorted(_sampled_steps(network, language, task, most).items()):
-        start = network.layers[place[0]].start[place[1]]
-        if place in others or len(steps) > _MOST_STEPS:
-            continue
-        if any(gate.denominator != 1 for gate, _ in steps) and isinstance(start, int | Fraction):
-            intervals = clusters(sorted(_values(Fraction(start), steps)))
-            found[name_of(network, place)] = [[write_exact(a), write_exact(b)] for a, b in intervals]
-    return found
-
-
-def clusters(values: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Returns widened intervals around sorted values, cut where two neighbours are further apart than GAP."""
-    found: list[tuple[Fraction, Fraction]] = []
-    for value in values:
-        if found and value - found[-1][1] <= GAP:
-            found[-1] = (found[-1][0], value)
-        else:
-            found.append((value, value))
-    return [(low - SLACK, high + SLACK) for low, high in found]
-
-
-def _may_fade(layer: Layer, others: Collection[int] = ()) -> bool:
-    """Whether a gate is not a whole number; `others` are not looked at."""
-    gated, fixed = layer.recurrence.as_gated(), layer.recurrence.as_fixed()
-    if gated is not None:
-        looked_at = [i for i in range(layer.width) if i not in others]
-        numbers: Iterable[Exact] = [
-            v for i in looked_at for v in (gated.gate.bias[i], *(c for _, c in gated.gate.rows[i]))
-        ]
-    else:
-        numbers = () if fixed is None else [c for row in fixed.matrix for _, c in row]
-    return any(isinstance(v, Fraction) for v in numbers)
-
-
-def _sampled_steps(network: Network, language: Language, task: str, most: int) -> dict[Place, set[GatedStep]]:
-    """The effect of letters on each coordinate, on configurations that differ by more than low digits."""
-    interpreter = Interpreter(network)
-    steps: dict[Place, set[GatedStep]] = {}
-    fading = [(n, layer) for n, layer in enumerate(network.layers) if _may_fade(layer)]
-
-    def successors(node: tuple[NetworkState, Hashable]) -> Iterator[tuple[NetworkState, Hashable]]:
-        states, configuration = node
-        for letter in letters_read(language, configuration, task):
-            stream = interpreter.stream(states, letter)
-            for n, layer in fading:
-                for i, step in gated_steps(layer, stream, letter).items():
-                    steps.setdefault((n, i), set()).add(step)
-            yield interpreter.step(states, letter)[0], language.advance(configuration, letter)
-
-    def rounded(node: tuple[NetworkState, Hashable]) -> Hashable:
-        return tuple(tuple(round(v * _ROUNDING) for v in state) for state in node[0]), node[1]
-
-    start = (interpreter.start(), language.initial())
-    for _ in breadth_first(start, successors, key=rounded, most=most):
-        pass
-    return steps
-
-
-def _values(start: Fraction, steps: Iterable[GatedStep]) -> set[Fraction]:
-    """The values after sequences of steps, those that differ only by low digits taken together."""
-    moving = [step for step in steps if step != (Fraction(1), Fraction(0))]
-    values = {start}
-    for _ in range(_LENGTH):
-        reached = {gate * value + write for value in values for gate, write in moving} | values
-        distinct = {round(value * _FINE): value for value in sorted(reached)}
-        values = set(distinct.values())
-        if len(values) > _VALUES:
-            break
-    return values
+    return ("counter-invariant" if counting else "joint-closure"), cover
 
 
 def find_caps(network: Network) -> dict[Place, int]:

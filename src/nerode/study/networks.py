@@ -44,7 +44,6 @@ from nerode.proofs import (
     memorisation_bound,
     read_language,
     read_network,
-    unending_method,
     write_certificate,
 )
 from nerode.records import first_prefixes
@@ -92,12 +91,6 @@ def all_targets() -> dict[str, tuple[str, ...]]:
 
 _COMPILING = 0.3
 """The share of the seconds for each network that compiling it may take."""
-
-_UNENDING = {"growing-closure": 0.5, "fading-closure": 0.2, "ray-closure": 0.2}
-"""Shares of the seconds for proofs about numbers without end: what succeeds does so early."""
-
-_SQUASHED = 0.3
-"""The same for counters under tanh."""
 
 _CELLS = 40_000
 """Cells of one proof among many: windows of twenty letters have a million."""
@@ -218,21 +211,17 @@ def study_networks(
             continue
         twin = next((i for i, s in enumerate(found) if s.network and _same(s.network, network)), None)
         if twin is None:
-            result = prove_network(network, language, _for_one(network, language, budget, seconds_each))
+            result = prove_network(network, language, _for_one(budget, seconds_each))
             found.append(NetworkStudy(target=target, also=also, network=network, result=result))
         else:
             found[twin] = replace(found[twin], also=(*found[twin].also, target, *also))
     return found
 
 
-def _for_one(network: Network, language: Language, budget: Budget, seconds: float) -> Budget:
+def _for_one(budget: Budget, seconds: float) -> Budget:
     """The budget of one proof among many, each of which may take so many seconds."""
     if math.isinf(seconds):
         return budget.part()
-    if language.regular:
-        seconds *= _UNENDING.get(unending_method(network) or "", 1.0)
-    elif not network.exact:
-        seconds *= _SQUASHED
     return replace(budget.part(seconds=seconds), elements=min(budget.elements, _CELLS))
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.compiler.construction import Options
 from nerode.compiler.constructions.counters import COUNTERS
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
@@ -78,23 +77,6 @@ def test_without_the_exclusive_scan(name):
 
 
 @pytest.mark.parametrize("name", NUM_COUNTERS)
-def test_open_gates_count_in_exact_arithmetic(name):
-    network = build_named("open-counters", name, "hgrn2")
-    gates = [g for layer in network.layers for g in layer.recurrence.gate.bias]
-    assert not any(row for layer in network.layers for row in layer.recurrence.gate.rows)
-    assert all(0 < gate < 1 for gate in gates)
-    assert_does(network, name, short=5, long=40)
-
-
-@pytest.mark.parametrize("target", ["hgrn2", "griffin", "rwkv-7", "deltanet", "s4d", "lssl", "pd-ssm"])
-def test_every_architecture_with_a_free_gate_below_one_counts(target):
-    network = compile_language(find_language("dyck-1"), target, Options(construction="open-counters"))
-    assert network.origin.construction == "open-counters"
-    assert all(isinstance(layer.recurrence, Fixed) == (target in ("s4d", "lssl")) for layer in network.layers)
-    assert_does(network, "dyck-1", short=6, long=60)
-
-
-@pytest.mark.parametrize("name", NUM_COUNTERS)
 def test_reflections_count(name):
     network = build_named("alternating-counters", name, "deltanet-signed")
     assert {g for layer in network.layers[:2] for g in layer.recurrence.as_gated().gate.bias} <= {0, -1}
@@ -131,10 +113,11 @@ def test_a_reflected_counter_that_forgets_the_position_is_refuted():
     assert not isinstance(certify(wrong, find_language("dyck-1")), Certificate)
 
 
-def test_gates_that_are_fixed_by_design_are_refused():
-    with pytest.raises(NotCompilable):
-        compile_language(find_language("dyck-1"), "retnet", Options(construction="counters"))
-    assert compile_language(find_language("dyck-1"), "retnet").origin.construction == "quotient-counters"
+@pytest.mark.parametrize("target", ["retnet", "hgrn2", "griffin", "deltanet", "elman-tanh", "gru"])
+def test_counters_that_only_fade_are_refused(target):
+    with pytest.raises(NotCompilable) as refusal:
+        compile_language(find_language("dyck-1"), target)
+    assert any("no float format carries it" in reason for reason in refusal.value.reasons)
 
 
 def test_other_languages_are_refused():

@@ -1,6 +1,5 @@
 import itertools
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,7 +11,6 @@ from nerode.languages import RegularLanguage
 from nerode.languages.groups import word_problem
 from nerode.languages.regex import regular_language
 from nerode.network.step import Interpreter
-from nerode.proofs import certify
 from tests.compiler.agreement import (
     assert_does,
     assert_points_apart,
@@ -33,18 +31,6 @@ def test_parity_is_one_sign(name, target):
     assert not network.layers[0].complex_state
     gates = {c for _, c in network.layers[0].recurrence.gate.rows[0]}
     assert gates <= {1, -1}
-
-
-@pytest.mark.parametrize("name", ["parity", "aa-star", "z2xz2", "tomita-5"])
-def test_signs_fade_on_rwkv_7_and_are_proved(name):
-    network = compile_language(named(name), "rwkv-7")
-    assert network.origin.construction == "fading-signs"
-    assert_does(network, name, long=100)
-    gates = network.layers[0].recurrence.gate
-    letters = [[int(i == a) for i in range(gates.num_inputs)] for a in range(gates.num_inputs)]
-    assert {abs(gate) for letter in letters for gate in gates(letter)} == {Fraction(1, 4)}
-    certificate = certify(network, named(name))
-    assert [(c.method, c.length, c.dtype) for c in certificate.claims] == [("ray-closure", "all", None)]
 
 
 @pytest.mark.parametrize("name", ["z3", "tomita-6", "aaaa-star", "cycle-navigation", "z60", "parity"])

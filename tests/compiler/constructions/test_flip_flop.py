@@ -58,6 +58,7 @@ def test_other_alphabets_are_refused():
         FLIP_FLOP.compile(request_named("set-reset", "diagonal"))
 
 
-def test_fixed_gates_carry_it_by_registers_that_fade_alone():
-    assert compile_language(LANGUAGE, "s4d").origin.construction == "fading-registers"
+def test_fixed_gates_do_not_carry_it():
+    with pytest.raises(NotCompilable, match="no float format carries it"):
+        compile_language(LANGUAGE, "s4d")
     assert not CONSTRUCTIONS["flip-flop"].architecture(find_architecture("s4d").properties)

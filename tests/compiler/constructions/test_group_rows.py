@@ -11,7 +11,6 @@ ROWS = [
     "parity-sign",
     "cyclic-rotation",
     "unitary-rotation",
-    "fading-signs",
     "clock-rotation",
     "clock-shift",
     "offset-counting",

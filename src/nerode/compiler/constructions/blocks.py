@@ -110,17 +110,16 @@ def _shortest(request: Request) -> _Blocks:
     return min((_Blocks(group, fewest_reflections(dfa)), whole), key=lambda b: b.length)
 
 
-def add_block_clock(stack: LayerStack, m: int, *, fades: Exact = 1) -> list[DirectionForm]:
+def add_block_clock(stack: LayerStack, m: int) -> list[DirectionForm]:
     """Adds the position inside its block as signs, one for each binary digit, and returns its indicators.
 
     Args:
         stack: gets the layers.
         m: number of letters of a block, a power of two.
-        fades: what gates are multiplied by; signs are read then.
     """
     bits: list[DirectionForm] = []
     for number in range((m - 1).bit_length()):
-        builder = stack.layer(f"position bit {number}", fades=fades)
+        builder = stack.layer(f"position bit {number}")
         # A digit flips where all lower ones have just become 0.
         flips = conjunction([1 - bit for bit in bits], builder.relu)
         sign = builder.coordinate(f"sign {number}", gate=1 - 2 * flips, write=0, start=-1)

@@ -5,13 +5,6 @@ on the stream, and on which counters are zero or positive; every counter is comp
 before anything could scale one down next to another. One layer predicts on prefixes of valid words. After an
 error the counters mean nothing (they may be negative, too), so a second layer remembers the first error.
 
-Gates strictly between 0 and 1 count as well: a first layer holds a number that every letter multiplies by c,
-counters with the gate c add multiples of it, and everything is compared in proportion to it. Then all numbers
-are those of gate 1 times cᵗ, and the answers, which only ask for signs, are the same.
-
-Where tanh is applied to every state, u ← tanh(c u) and h ← tanh(c h + s u), the quotient h/u is the count up
-to errors that add up to less than 1/4 for a small start, and the readout leaves as much room.
-
 With one reflection per letter, h = -h + 2v, the gate is -1: the number of the first layer is (-1)ᵗ, and the
 counters are multiples of it.
 """
@@ -20,13 +13,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
     DirectionForm,
-    Join,
     Relu,
     conjunction,
     constant,
@@ -40,14 +32,13 @@ from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.compiler.tables import DecisionTable, Literal, decision_table, table_indicator
 from nerode.core import Exact, NotCompilable, Reference
 from nerode.languages import START, CounterLanguage, CounterMachine, CounterRule, Legal
-from nerode.network import Affine, Network, Squashed
+from nerode.network import Network
 from nerode.verdict import (
     LanguageCondition,
     WayOfCounting,
     can_fade,
     can_hold,
     counts_by,
-    exact_gates,
     householder,
     input_dependent,
     linear,
@@ -56,7 +47,6 @@ from nerode.verdict import (
     nonlinear,
     one_factor,
     plain_state,
-    squashed,
 )
 
 NEGATIVE, ZERO, POSITIVE = 0, 1, 2
@@ -71,100 +61,53 @@ given_by_counters = LanguageCondition(
 )
 
 SCALE = "scale"
-"""The direction that holds cᵗ."""
-
-TANH_WEIGHT = Fraction(1, 4)
-"""The weight of a state that passes through tanh."""
-
-OPEN_GATE = Fraction(3, 4)
-"""A gate that every linear architecture has, RWKV-7 included, whose gates lie above 0.54."""
+"""The direction that holds (-1)ᵗ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterUnit:
-    """The gate of the counters, and what stands on the stream for 1 where counters are compared.
-
-    Literals that read counters are 0 or `one`, those that only read letters 0 or 1. Since `one` is at most 1,
-    a ReLU is their conjunction: 0 if a literal is 0, otherwise `one`.
+    """The gate of the counters, and what they are multiples of.
 
     Attributes:
-        gate: of counters and of the tally of errors.
-        scale: what counters are multiples of: 1, or a number that the gate multiplies at every letter.
-        plain: the directions that are 0 or 1 all the same.
-        squashed: whether tanh is applied to states, so that counters have errors of at most 1/4.
+        gate: of counters, 1 or -1.
+        scale: 1, or the number that the gate multiplies at every letter.
     """
 
     gate: Exact = 1
     scale: DirectionForm = field(default_factory=lambda: constant(1))
-    plain: frozenset[str] = frozenset()
-    squashed: bool = False
 
     @property
-    def one(self) -> DirectionForm:
-        """Value of a literal that holds: 1, or a number that shrinks."""
-        return self.scale if self.shrinks else constant(1)
-
-    @property
-    def shrinks(self) -> bool:
-        """Whether the gate is inside (0,1)."""
-        return self.gate not in (1, -1)
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether counters are multiples of something else than 1."""
+    def alternates(self) -> bool:
+        """Whether counters are multiples of (-1)ᵗ."""
         return self.gate != 1
-
-    def is_zero(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
-        """Returns the literal of a counter of 0."""
-        if self.squashed:
-            return self.one - self.is_positive(counter, relu) - self.is_positive(-counter, relu)
-        return is_zero(counter, relu, self.scale)
 
     def is_positive(self, counter: DirectionForm, relu: Relu) -> DirectionForm:
         """Returns the literal of a counter above 0; where the scale is -1, the difference is 1 less."""
-        if self.squashed:
-            return is_positive(2 * counter - self.scale * Fraction(1, 2), relu, self.scale)
         found = is_positive(counter, relu, self.scale)
-        return found + (1 - self.scale) * Fraction(1, 2) if self.gate == -1 else found
-
-    def join(self, literals: Iterable[DirectionForm], relu: Relu) -> DirectionForm:
-        """Returns `one` where all literals hold, and 0 elsewhere."""
-        if not self.shrinks:
-            return conjunction(literals, relu)
-        forms = [form for form in dict.fromkeys(literals) if form not in (self.one, constant(1))]
-        plain = [form for form in forms if form.terms and self.plain.issuperset(form.terms)]
-        scaled = [form for form in forms if form not in plain]
-        if not plain and len(scaled) == 1:
-            return scaled[0]
-        total_of_all = total(forms) - (len(scaled) - 1) * self.one - len(plain)
-        return relu(total_of_all) if forms else self.one
+        return found + (1 - self.scale) * Fraction(1, 2) if self.alternates else found
 
     def added(self, machine: CounterMachine, c: int, stack: LayerStack, relu: Relu) -> DirectionForm:
         """Returns what the current letter adds to a counter, times the scale."""
         amounts = [row[c] for row in machine.increments]
-        if not self.is_relative:
+        if not self.alternates:
             return total(stack.letter(a) * amount for a, amount in enumerate(amounts))
         alike = {
             amount: total(stack.letter(a) for a, other in enumerate(amounts) if other == amount)
             for amount in amounts
             if amount
         }
-        if self.shrinks:
-            return total(self.join([letters], relu) * amount for amount, letters in alike.items())
         odd = (1 - self.scale) * Fraction(1, 2)
         return total((2 * relu(letters - odd) - letters) * amount for amount, letters in alike.items())
 
 
-def _unit(stack: LayerStack, machine: CounterMachine, gate: Exact, *, squashed: bool = False) -> CounterUnit:
+def _unit(stack: LayerStack, gate: Exact) -> CounterUnit:
     """Adds the layer whose only number is multiplied by the gate at every letter; none for a gate of 1."""
     if gate == 1:
         return CounterUnit()
     builder = stack.layer(SCALE)
     scale = builder.output(SCALE, builder.coordinate(SCALE, gate=gate, write=0, start=1))
     stack.add(builder)
-    lasts = (f"{last_name(machine, last)}'" for last in range(len(machine.alphabet) + 1))
-    plain = frozenset((*stack.embedding.directions, *(() if squashed else lasts)))
-    return CounterUnit(gate=gate, scale=scale, plain=plain, squashed=squashed)
+    return CounterUnit(gate=gate, scale=scale)
 
 
 def compile_counters(request: Request) -> Network:
@@ -183,60 +126,6 @@ def compile_counters_predictor(request: Request) -> Network:
     return _predictor(request, "with gate 1, each compared with zero; only for prefixes of valid words")
 
 
-def compile_open_counters(request: Request) -> Network:
-    """Returns counters, and a tally of errors, whose gates lie strictly between 0 and 1.
-
-    Implements: [NerodeTheory]
-    """
-    return _recogniser(
-        request,
-        f"with the gate {OPEN_GATE}, compared in proportion to the number {OPEN_GATE}ᵗ of layer 1: correct "
-        "in exact arithmetic",
-        gate=OPEN_GATE,
-    )
-
-
-def compile_quotient_counters(request: Request) -> Network:
-    """Returns counters and a tally of errors in quotients, for layers with any fixed gate.
-
-    Implements: [NerodeTheory]
-    """
-    return _recogniser(
-        request,
-        "as quotients by a unit that fades alike, for any fixed gate: correct in exact arithmetic",
-        quotients=True,
-    )
-
-
-def compile_tanh_counters(request: Request) -> Network:
-    """Returns layers of tanh units: a unit that fades, counters in proportion to it, and a tally of errors.
-
-    Implements: [NerodeTheory]
-    """
-    network = _recogniser(
-        request,
-        f"through tanh with the weight {TANH_WEIGHT}, compared in proportion to the unit of layer 1: correct "
-        "in exact arithmetic",
-        gate=TANH_WEIGHT,
-        squashed=True,
-    )
-    machine = machine_of(request)
-    most = max(1, *(abs(n) for row in (machine.start, *machine.increments) for n in row))
-    start = Fraction(1)
-    while 8 * start * start * most**3 > 1:  # all errors together are at most twice start² · most³
-        start = start / 2
-    layers = []
-    for layer in network.layers:
-        gated = layer.recurrence.as_gated()
-        assert gated is not None
-        inputs, weights = gated.write.num_inputs, gated.gate.bias
-        rows = tuple((*row, (inputs + i, weights[i])) for i, row in enumerate(gated.write.rows))
-        update = Affine(num_inputs=inputs + len(rows), bias=gated.write.bias, rows=rows)
-        first = tuple(start * value for value in layer.start)
-        layers.append(replace(layer, recurrence=Squashed(activation="tanh", update=update), start=first))
-    return replace(network, layers=tuple(layers))
-
-
 def compile_alternating_counters(request: Request) -> Network:
     """Returns counters with the gate -1, beside the sign of the position, and a flag of errors.
 
@@ -249,19 +138,17 @@ def compile_alternating_counters(request: Request) -> Network:
     )
 
 
-def _recogniser(
-    request: Request, how: str, *, gate: Exact = 1, quotients: bool = False, squashed: bool = False
-) -> Network:
+def _recogniser(request: Request, how: str, *, gate: Exact = 1) -> Network:
     machine = machine_of(request)
     tables = [allowed_before(machine, letter, request) for letter in range(len(machine.alphabet))]
     if all(table.otherwise and not table.rows for table in tables):
         never = f"{how}; no word leaves the language for good"
-        return _predictor(request, never, gate=gate, quotients=quotients, squashed=squashed)
+        return _predictor(request, never, gate=gate)
     lasts = {
         value for table in tables for variable, value in table.literals if variable == machine.num_counters
     }
-    stack = LayerStack(request, quotients=quotients)
-    unit = _unit(stack, machine, gate, squashed=squashed)
+    stack = LayerStack(request)
+    unit = _unit(stack, gate)
     _add_counters(stack, machine, sorted(lasts), unit)
     builder = stack.layer("errors")
     alike: dict[tuple[DecisionTable[bool], tuple[str, ...]], list[DirectionForm]] = {}
@@ -271,37 +158,28 @@ def _recogniser(
         table_indicator(
             table,
             lambda allowed: not allowed,
-            _before(machine, names, unit),
+            _before(machine, names),
             builder.relu,
             [total(letters)],
-            unit.join,
         )
         for (table, names), letters in alike.items()
     )
-    if unit.shrinks:
-        # Through tanh a write of 2 is at least 1.
-        tally = builder.coordinate(DEAD, gate=unit.gate, write=2 * bad if squashed else bad)
-        builder.output(DEAD, is_positive(tally, builder.readout_relu, unit.one))
-        stack.add(builder)
-    else:
-        stack.add_dead_flag(builder, bad)
+    stack.add_dead_flag(builder, bad)
     return _finish(
         stack,
         machine,
         unit,
-        alive=unit.one - direction(DEAD),
+        alive=1 - direction(DEAD),
         route=f"{count_of(machine)} {how}; layer {len(stack.layers)} remembers the first error",
     )
 
 
-def _predictor(
-    request: Request, how: str, *, gate: Exact = 1, quotients: bool = False, squashed: bool = False
-) -> Network:
+def _predictor(request: Request, how: str, *, gate: Exact = 1) -> Network:
     machine = machine_of(request)
-    stack = LayerStack(request, quotients=quotients)
-    unit = _unit(stack, machine, gate, squashed=squashed)
+    stack = LayerStack(request)
+    unit = _unit(stack, gate)
     _add_counters(stack, machine, (), unit)
-    return _finish(stack, machine, unit, alive=unit.one, route=f"{count_of(machine)} {how}")
+    return _finish(stack, machine, unit, alive=constant(1), route=f"{count_of(machine)} {how}")
 
 
 def machine_of(request: Request) -> CounterMachine:
@@ -316,22 +194,22 @@ def _add_counters(
     stack: LayerStack, machine: CounterMachine, lasts: Sequence[int], unit: CounterUnit
 ) -> None:
     """Adds the layer of counters, which also shows some letters (or the start) one step later."""
-    exclusive = stack.request.options.exclusive_scan and not unit.shrinks
+    exclusive = stack.request.options.exclusive_scan
     builder = stack.layer("counters", exposes_previous=exclusive and bool(lasts))
     relu = builder.readout_relu
     for c in range(machine.num_counters):
         added = unit.added(machine, c, stack, builder.relu)
         now = builder.coordinate(f"c{c}", gate=unit.gate, write=added, start=machine.start[c])
         shown = {f"c{c}": now}
-        if unit.is_relative:
+        if unit.alternates:
             amounts = {letter: row[c] for letter, row in enumerate(machine.increments)}
             shown |= {_old_names(machine, a, unit)[c]: now - amounts[a] * unit.scale for a in amounts}
         else:
             shown[f"c{c}'"] = now - added
         for name, counter in shown.items():
-            builder.output(f"{name}=0", unit.is_zero(counter, relu))
+            builder.output(f"{name}=0", is_zero(counter, relu, unit.scale))
             builder.output(f"{name}>0", unit.is_positive(counter, relu))
-    if lasts and (stack.quotients or unit.squashed or not overwrites(stack.request)):
+    if lasts and not _overwrites(stack.request):
         _add_seen(builder, machine, stack, unit)
         lasts = ()
     for last in lasts:
@@ -342,7 +220,7 @@ def _add_counters(
     stack.add(builder)
 
 
-def overwrites(request: Request) -> bool:
+def _overwrites(request: Request) -> bool:
     """Whether the gates of the target may be 0, or small."""
     properties = request.target.properties
     return can_fade(properties) is True and never_holds(properties) is not True
@@ -363,34 +241,24 @@ def _add_seen(builder: LayerBuilder, machine: CounterMachine, stack: LayerStack,
         if late:
             reason = "the rules ask for a last letter that may come before others again, and no gate forgets"
             raise NotCompilable(stack.request.target.name, [reason])
-    before: list[list[DirectionForm]] = []
+    before: list[DirectionForm] = []
     for a in letters:
         name = f"seen {machine.alphabet.symbols[a]}"
-        tally = builder.coordinate(name, gate=unit.gate, write=unit.join([stack.letter(a)], builder.relu))
-        if unit.squashed:
-            # What is left without the current letter, for each letter that it may be.
-            left = [tally - unit.scale * int(a == other) for other in letters]
-        else:
-            left = [builder.previous(name) if builder.exposes_previous else tally - stack.letter(a)]
-        before.append([unit.is_positive(form, builder.readout_relu) for form in left])
-    for case, forms in enumerate(zip(*before, strict=True)):
-        seen = [unit.one, *forms, constant(0)]
-        for last in (len(letters), *letters):
-            number = 0 if last == len(letters) else last + 1
-            mark = _old_names(machine, case, unit)[-1]
-            builder.output(f"{last_name(machine, last)}{mark}", seen[number] - seen[number + 1])
+        tally = builder.coordinate(name, gate=unit.gate, write=stack.letter(a))
+        left = builder.previous(name) if builder.exposes_previous else tally - stack.letter(a)
+        before.append(unit.is_positive(left, builder.readout_relu))
+    seen = [constant(1), *before, constant(0)]
+    for last in (len(letters), *letters):
+        number = 0 if last == len(letters) else last + 1
+        builder.output(f"{last_name(machine, last)}'", seen[number] - seen[number + 1])
 
 
 def _old_names(machine: CounterMachine, letter: int, unit: CounterUnit) -> tuple[str, ...]:
-    """The names of the counters before a letter, and the mark of last letters before it.
-
-    The names of a relative unit are its own multiples less.
-    """
-    if not unit.is_relative:
-        return (*(f"c{c}'" for c in range(machine.num_counters)), "'")
+    """The names of the counters before a letter; those of an alternating unit are its own multiples less."""
+    if not unit.alternates:
+        return tuple(f"c{c}'" for c in range(machine.num_counters))
     amounts = machine.increments[letter]
-    mark = f"' before {machine.alphabet.symbols[letter]}" if unit.squashed else "'"
-    return (*(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts)), mark)
+    return tuple(f"c{c}" if d == 0 else f"c{c}{-d:+d}" for c, d in enumerate(amounts))
 
 
 def allowed_before(machine: CounterMachine, letter: int, request: Request) -> DecisionTable[bool]:
@@ -423,13 +291,13 @@ def _some_rule_holds(rules: Iterable[CounterRule], last: int, signs: list[int]) 
     return any(rule.holds(last, counters) for rule in rules)
 
 
-def _before(machine: CounterMachine, names: Sequence[str], unit: CounterUnit) -> Literal:
+def _before(machine: CounterMachine, names: Sequence[str]) -> Literal:
     """The literals of the variables of `_allowed`: everything before the current letter."""
 
     def literal(variable: int, value: int) -> list[DirectionForm]:
         if variable == machine.num_counters:
-            return [direction(f"{last_name(machine, value)}{names[-1]}")]
-        return [_sign(names[variable], value, unit)]
+            return [direction(f"{last_name(machine, value)}'")]
+        return [_sign(names[variable], value)]
 
     return literal
 
@@ -440,9 +308,9 @@ def last_name(machine: CounterMachine, last: int) -> str:
     return "no letter" if last == len(symbols) else f"last={symbols[last]}"
 
 
-def _sign(counter: str, sign: int, unit: CounterUnit) -> DirectionForm:
+def _sign(counter: str, sign: int) -> DirectionForm:
     zero, positive = direction(f"{counter}=0"), direction(f"{counter}>0")
-    return {NEGATIVE: unit.one - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
+    return {NEGATIVE: 1 - zero - positive, ZERO: zero, POSITIVE: positive}[sign]
 
 
 def _finish(
@@ -450,12 +318,11 @@ def _finish(
 ) -> Network:
     """Adds the decoder; a letter is legal where at least one rule that allows it holds."""
     decoder = stack.decoder()
-    decoder.compare_with(unit.one)
-    decode_rules(decoder, machine, alive, stack.letter, lambda c, sign: _sign(f"c{c}", sign, unit), unit.join)
+    decode_rules(decoder, machine, alive, stack.letter, lambda c, sign: _sign(f"c{c}", sign))
     return stack.network(
         decoder.build(stack.empty()),
         route=route,
-        reference=Reference("NerodeTheory" if unit.is_relative else "Sarrof2024"),
+        reference=Reference("NerodeTheory" if unit.alternates else "Sarrof2024"),
     )
 
 
@@ -465,7 +332,6 @@ def decode_rules(
     alive: DirectionForm,
     after: Callable[[int], DirectionForm],
     sign: Callable[[int, int], DirectionForm],
-    join: Join = conjunction,
 ) -> None:
     """Adds one unit for each rule of a machine, to the scores of what it allows.
 
@@ -475,7 +341,6 @@ def decode_rules(
         alive: 1 as long as no error was made.
         after: 1 where the last letter is this one.
         sign: 1 where a counter has a sign.
-        join: makes the conjunctions.
     """
     for rule in machine.rules:
         literals = [alive]
@@ -484,7 +349,7 @@ def decode_rules(
         literals += [sign(c, ZERO) for c in sorted(rule.zero)]
         literals += [sign(c, POSITIVE) for c in sorted(rule.positive)]
         if constant(0) not in literals:
-            decoder.add_legal(Legal(rule.symbols, rule.end), join(literals, decoder.relu))
+            decoder.add_legal(Legal(rule.symbols, rule.end), conjunction(literals, decoder.relu))
 
 
 def count_of(machine: CounterMachine) -> str:
@@ -529,31 +394,4 @@ ALTERNATING_COUNTERS = Construction(
     language=given_by_counters,
     architecture=linear & householder & counts_by(WayOfCounting.REFLECTIONS) & one_factor,
     build=compile_alternating_counters,
-)
-
-QUOTIENT_COUNTERS = Construction(
-    name="quotient-counters",
-    title="integer counters as quotients of states that fade alike",
-    theorem="exact-counters-open-gates",
-    language=given_by_counters,
-    architecture=(linear & never_holds) | (nonlinear & ~exact_gates),
-    build=compile_quotient_counters,
-)
-
-TANH_COUNTERS = Construction(
-    name="tanh-counters",
-    title="counters of tanh units in proportion to one that fades alike",
-    theorem="exact-counters-open-gates",
-    language=given_by_counters,
-    architecture=nonlinear & squashed & exact_gates,
-    build=compile_tanh_counters,
-)
-
-OPEN_COUNTERS = Construction(
-    name="open-counters",
-    title="counters whose gates lie strictly between 0 and 1",
-    theorem="exact-counters-open-gates",
-    language=given_by_counters,
-    architecture=linear & can_hold & can_fade,
-    build=compile_open_counters,
 )

@@ -1,35 +1,28 @@
-"""Groups as numbers: one sign or one complex number for a cyclic group, signs that fade for several."""
+"""Cyclic groups as numbers: one sign, or one complex number that turns."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.forms import total
-from nerode.compiler.network_builder import LayerStack, one_layer_network, point_decoder, state_layer
+from nerode.compiler.network_builder import one_layer_network, point_decoder, state_layer
 from nerode.core import Exact, NotCompilable, Reference, cosine, root_of_unity, sine
 from nerode.languages import Dfa
 from nerode.network import Affine, Embedding, Gated, Network, zero_map
 from nerode.verdict import (
-    above_minus_half,
     can_fade,
     complex_gates,
     diagonal,
     has_minus_one,
-    householder,
     input_dependent,
     linear,
     unit_gates,
 )
-from nerode.verdict.theorems import cyclic_group, parity_like, sign_group
+from nerode.verdict.theorems import cyclic_group, parity_like
 
 MOST_TURNS = 360
 """Turns by 1/m are offered up to this m: exact arithmetic slows down with it."""
-
-_FADING = Fraction(1, 4)
-"""A gate that RWKV-7 has with either sign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,45 +155,6 @@ def _gated(gates: list[Exact]) -> Gated:
     return Gated(gate=Affine(num_inputs=len(gates), bias=(0,), rows=(row,)), write=zero_map(len(gates), 1))
 
 
-def compile_fading_signs(request: Request) -> Network:
-    """Returns signs that every letter keeps or flips while they fade, for a group of signs.
-
-    Implements: [NerodeTheory]
-    """
-    dfa = request.automaton
-    codes = sign_codes(dfa)
-    points = [
-        tuple(1 - 2 * (code >> i & 1) for i in range((dfa.num_states - 1).bit_length())) for code in codes
-    ]
-    flips = [points[q] for q in dfa.transitions[dfa.start].tolist()]
-    stack = LayerStack(request)
-    builder = stack.layer("signs")
-    names = [f"h{i + 1}" for i in range(len(points[0]))]
-    for i, name in enumerate(names):
-        gate = total(stack.letter(a) * (_FADING * signs[i]) for a, signs in enumerate(flips))
-        builder.output(name, builder.coordinate(name, gate=gate, write=0, start=1))
-    stack.add(builder)
-    return stack.network(
-        point_decoder(dfa, names, points, range(dfa.num_states)),
-        route=f"signs with gates of {_FADING} and -{_FADING}, which fade ({len(names)} of them): correct in "
-        "exact arithmetic",
-        reference=Reference("NerodeTheory"),
-    )
-
-
-def sign_codes(dfa: Dfa) -> list[int]:
-    """Returns bits for each state such that every letter flips always the same; those of the start are 0.
-
-    The letters are to generate a group of signs. A letter that leads the start to a state without bits gets
-    the next bit, and with it every state so far one more.
-    """
-    codes = {dfa.start: 0}
-    for column in dfa.transitions.T.tolist():
-        if column[dfa.start] not in codes:
-            codes |= {column[q]: len(codes) + code for q, code in codes.items()}
-    return [codes[q] for q in range(dfa.num_states)]
-
-
 PARITY_SIGN = Construction(
     name="parity-sign",
     title="one sign",
@@ -224,13 +178,4 @@ UNITARY_ROTATION = replace(
     name="unitary-rotation",
     theorem="unitary-solvable-groups",
     architecture=linear & diagonal & input_dependent & unit_gates,
-)
-
-FADING_SIGNS = Construction(
-    name="fading-signs",
-    title="signs that fade while they flip",
-    theorem="exact-fading-signs",
-    language=sign_group,
-    architecture=linear & householder & above_minus_half,
-    build=compile_fading_signs,
 )

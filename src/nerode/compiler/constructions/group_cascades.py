@@ -7,7 +7,6 @@ Householder factors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from nerode.algebra.cascades import NotSolvable, decompose_general, decompose_solvable
 from nerode.compiler.construction import Construction, Request
@@ -19,7 +18,6 @@ from nerode.compiler.level_codings import (
 )
 from nerode.compiler.level_layers import (
     MachineLayers,
-    add_fading_mirrors,
     add_mirrors,
     add_position_parity,
 )
@@ -35,7 +33,6 @@ from nerode.compiler.network_builder import LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.network import Network
 from nerode.verdict import (
-    above_minus_half,
     can_fade,
     complex_gates,
     diagonal,
@@ -51,9 +48,6 @@ from nerode.verdict import (
     two_groups,
     unit_gates,
 )
-
-_FADES = Fraction(1, 4)
-"""A gate that RWKV-7 has with either sign."""
 
 
 def compile_two_groups(request: Request) -> Network:
@@ -78,32 +72,6 @@ def compile_two_groups(request: Request) -> Network:
     if not request.options.sign_resets:
         machine = without_counter_resets(machine, request.options.budget, modulus=2)
     return _network(request, machine, route=route, key="NerodeTheory")
-
-
-def compile_fading(request: Request) -> Network:
-    """Returns registers and signs with gates of -1/4, 0 and 1/4, and lines that are mirrored and shrink.
-
-    Signs count modulo 2, lines modulo odd primes; what fades is read by its sign, or by those of some sums.
-
-    Implements: [NerodeTheory]
-
-    Raises:
-        NotCompilable: if a group is not solvable.
-    """
-    budget = request.options.budget
-    machine, route = solvable_levels(request)
-    machine = without_counter_resets(in_binary(in_primes(machine, budget), budget), budget)
-    stack = LayerStack(request)
-    layers = MachineLayers(stack, machine, fades=_FADES)
-    if any(not _is_diagonal(level) for level in machine.levels):
-        add_position_parity(stack, fades=_FADES)
-    _add_levels(layers, add_fading_mirrors)
-    return stack.network(
-        layers.decoder(),
-        route=f"{route}: {describe(machine)}; gates of {_FADES} and -{_FADES}, signs are read: correct in "
-        "exact arithmetic",
-        reference=Reference("NerodeTheory"),
-    )
 
 
 def compile_solvable(request: Request) -> Network:
@@ -156,15 +124,6 @@ TWO_GROUP_CASCADE = Construction(
     language=two_groups,
     architecture=linear & (diagonal | householder) & input_dependent & has_minus_one & can_fade,
     build=compile_two_groups,
-)
-
-FADING_CASCADE = Construction(
-    name="fading-cascade",
-    title="registers, signs and mirrored lines that fade and are read by signs",
-    theorem="exact-fading-mirrors",
-    language=solvable,
-    architecture=linear & householder & above_minus_half,
-    build=compile_fading,
 )
 
 SOLVABLE_CASCADE = Construction(

@@ -6,18 +6,12 @@ step of a network asks: bounds, comparisons and ReLUs that hold for all values o
 
 A ReLU of a form whose sign is not settled on the whole region asks for the region to be cut at an integer
 (`Cut`). If no counter is involved, its value becomes a new unknown.
-
-Where all coordinates shrink together, an unknown may stand for the product of a counter and the scale, which
-is positive and at most 1: such a form has the sign of what the scale is multiplied with. Where coordinates
-shrink one faster than the other, unknowns are a chain of such scales, and registers between them. A power of
-four of a counter is an unknown of at least 1, before the chain.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -29,28 +23,22 @@ from nerode.kernel.numbers import (
     Rational,
     Region,
     grid_of,
-    imaginary_part,
     known_rational,
-    power_of_four,
-    real_part,
     sign,
 )
 from nerode.kernel.rooms.meter import ExactnessMeter, size
 from nerode.kernel.work import Undecided
 
-SCALE, NEW_SCALE = "scale", "new scale"
-"""The scale before a letter and, where tanh takes it to another number, after it."""
-
 
 class AffineForm:
     """constant + sum of coefficient · unknown; never without unknowns (arithmetic returns numbers then).
 
-    Coefficients of rays may be irrational, all other numbers are rational.
+    All numbers are rational.
     """
 
     __slots__ = ("_hash", "constant", "terms")
 
-    def __init__(self, constant: Rational, terms: Mapping[str, Any]) -> None:
+    def __init__(self, constant: Rational, terms: Mapping[str, Rational]) -> None:
         self.constant = constant
         self.terms = terms
         self._hash: int | None = None
@@ -81,24 +69,18 @@ class AffineForm:
             raise Undecided(f"the product of two unknown values, {self} and {other}, is not affine")
         if other == 0:
             return 0
-        constant = self.constant and self.constant * known_rational(other)
-        return AffineForm(constant, {name: a * other for name, a in self.terms.items()})
+        factor = known_rational(other)
+        return AffineForm(self.constant * factor, {name: a * factor for name, a in self.terms.items()})
 
     __rmul__ = __mul__
 
     def real_part(self) -> Value:
-        """Returns the real part, term by term: unknowns are real, a coefficient may be complex."""
-        return self._part(real_part)
+        """Returns the form itself: unknowns and their coefficients are real."""
+        return self
 
     def imaginary_part(self) -> Value:
-        """Returns the imaginary part, term by term."""
-        return self._part(imaginary_part)
-
-    def _part(self, part: Callable[[Any], Any]) -> Value:
-        terms = {name: part(amount) for name, amount in self.terms.items()}
-        kept = {name: amount for name, amount in terms.items() if amount != 0}
-        constant: Rational = part(self.constant)
-        return AffineForm(constant, kept) if kept else constant
+        """Returns 0."""
+        return 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineForm) and (self.constant, self.terms) == (other.constant, other.terms)
@@ -153,9 +135,9 @@ class ValueRange:
         high = None if self.high is None else self.high + by
         return ValueRange(low, high, self.whole, self.grid)
 
-    def halves(self, at: Rational) -> tuple[ValueRange, ValueRange]:
-        """The two parts of a range: up to `at`, and above; both have `at` where numbers need not be whole."""
-        return replace(self, high=at), replace(self, low=at + 1 if self.whole else at)
+    def halves(self, at: int) -> tuple[ValueRange, ValueRange]:
+        """The two parts of a range of whole numbers: up to `at`, and above."""
+        return replace(self, high=at), replace(self, low=at + 1)
 
     def some_integer(self) -> int:
         """An integer of the range of a counter."""
@@ -166,7 +148,7 @@ class ValueRange:
 class Cut(Exception):
     """Asks for the region to be cut: values of the unknown up to `at`, and values above."""
 
-    def __init__(self, unknown: str, at: Rational) -> None:
+    def __init__(self, unknown: str, at: int) -> None:
         super().__init__(f"{unknown} at {at}")
         self.unknown = unknown
         self.at = at
@@ -178,26 +160,9 @@ class FormRegion(Region):
 
     Attributes:
         ranges: by unknown.
-        scaled: for each unknown that is a product with the scale, a positive number of at most 1, the other
-            factor: "" for the scale itself. Where tanh takes the scale to a new one, products with either.
-        free: unknowns that are any number, whose ranges may be cut anywhere.
-        chain: unknowns s₀ ≥ s₁ ≥ … > 0 with their numbers, among which "" stands for 1.
-        registers: unknowns between the numbers of the chain, as (sign, k, low, high): the absolute value is
-            at least low · s_k and at most high · s_{k-1}.
-        rays: unknowns that are any positive numbers.
-        exponent: the counter of which the scale, or else the first number of the chain, is the power of four;
-            the scale is any positive number then.
-        squashed: the value that a coordinate takes where its layer applies tanh to a form; None if unknown.
     """
 
     ranges: dict[str, ValueRange]
-    scaled: dict[str, str] = field(default_factory=dict)
-    free: set[str] = field(default_factory=set)
-    chain: Mapping[str, int] = field(default_factory=lambda: {"": 0})
-    registers: dict[str, tuple[int, int, Rational, Rational]] = field(default_factory=dict)
-    rays: set[str] = field(default_factory=set)
-    exponent: str = ""
-    squashed: Callable[[tuple[int, int], Value], Value] | None = None
     _named: dict[AffineForm, str] = field(default_factory=dict)
 
     @property
@@ -205,10 +170,8 @@ class FormRegion(Region):
         """Whether some value may be a form over unknowns."""
         return bool(self.ranges)
 
-    @property
-    def repeats(self) -> bool:  # type: ignore[override]
-        """Whether nothing is unknown but positive numbers, so that equal forms have equal images."""
-        return self.ranges.keys() <= self.rays
+    repeats = False
+    """Equal forms may have other images on another region."""
 
     def around(self, *vectors: Sequence[Value]) -> Region:
         """Returns this region if some value is a form, the region of numbers otherwise."""
@@ -230,182 +193,56 @@ class FormRegion(Region):
         """The extreme value on one side; None for none."""
         if not isinstance(value, AffineForm):
             return known_rational(value)
-        if len(self.chain) == 1 and not self.scaled:
-            return self._end(value, side)
-        return max(self._sums(value, side), key=lambda total: side * total, default=None)
-
-    def _end(self, value: AffineForm, side: int) -> Rational | None:
-        """The bound of a form from one side where all unknowns have ranges; None if it has no bound."""
         total = value.constant
-        for name, given in value.terms.items():
-            known, amount = self.ranges[name], given if type(given) is int else known_rational(given)
-            end = known.end(amount * side)
+        for name, amount in value.terms.items():
+            end = self.ranges[name].end(amount * side)
             if end is None:
                 return None
             total += amount * end
         return total
-
-    def _sums(self, value: AffineForm, side: int) -> list[Rational]:
-        """Numbers whose extremes bound a form from one side; none if it has no bound.
-
-        A form is a sum of coefficients times s₀ ≥ s₁ ≥ …, with every other unknown at an end of its range. So
-        it is the sum of each partial sum of the coefficients times s_k - s_{k+1} ≥ 0, and of the last one
-        times the last s_k, which is positive. Where s₀ is above 1, it is any number, and a form that grows
-        with it to the other side has no bound.
-        """
-        one = self.chain[""]
-        coefficients: list[Rational] = [0] * len(self.chain)
-        coefficients[one] = value.constant
-        products: dict[str, dict[str, Rational]] = {}
-        for name, amount in value.terms.items():
-            known_rational(amount)
-            if name in self.scaled:
-                products.setdefault(_scale_of(name), {})[name] = amount
-        for scaled in products.values():
-            shown = self.direction(AffineForm(0, scaled))
-            end = self._bound(shown, side)
-            if end is None or (self.exponent and end * side > 0):
-                return []
-            coefficients[one] += max(end, 0) if side > 0 else min(end, 0)
-        for name, amount in value.terms.items():
-            if name in self.scaled:
-                continue
-            if name in self.chain:
-                coefficients[self.chain[name]] += amount
-            elif name in self.registers:
-                sign, k, least, most = self.registers[name]
-                wide = amount * sign * side > 0
-                coefficients[k - 1 if wide else k] += amount * sign * (most if wide else least)
-            else:
-                end = self.ranges[name].end(amount * side)
-                if end is None:
-                    return []
-                coefficients[one] += amount * end
-        if any(amount * side > 0 for amount in itertools.accumulate(coefficients[:one])):
-            return []
-        return list(itertools.accumulate(coefficients))[one:]
-
-    def times_scale(self, name: str, known: ValueRange, scale: str = SCALE) -> AffineForm:
-        """Returns the product of the scale and an unknown of this range, "" for the scale itself."""
-        product = f"{scale}·{name}"
-        if name:
-            self.ranges[name] = known
-        low = None if known.low is None or (self.exponent and known.low < 0) else min(known.low, 0)
-        high = None if known.high is None or (self.exponent and known.high > 0) else max(known.high, 0)
-        self.ranges[product] = ValueRange(low, high)
-        self.scaled[product] = name
-        return AffineForm(0, {product: 1})
-
-    def with_scale(self, value: Value, new: str) -> Value:
-        """Returns a sum of products with one scale as the same sum of products with another."""
-        if not isinstance(value, AffineForm):
-            return value
-        found: Value = 0
-        for product, amount in value.terms.items():
-            factor = self.scaled[product]
-            known = self.ranges[factor] if factor else ValueRange(1, 1)
-            found = found + amount * self.times_scale(factor, known, new)
-        return found
-
-    def direction(self, value: Value) -> Value:
-        """Returns a form without the scale, or a ray, if that is a factor of all of it; others as they are.
-
-        Since the scale and a ray are positive, the signs are the same.
-        """
-        if not isinstance(value, AffineForm) or value.constant != 0:
-            return value
-        if len(value.terms) == 1 and value.terms.keys() <= self.rays:
-            amount: Number = next(iter(value.terms.values()))
-            return amount
-        if not self.scaled.keys() >= value.terms.keys() or len(set(map(_scale_of, value.terms))) > 1:
-            return value
-        terms = {self.scaled[name]: amount for name, amount in value.terms.items()}
-        constant = terms.pop("", 0)
-        return AffineForm(constant, terms) if terms else constant
 
     def relu(self, value: Value) -> Value:
         """Returns max(value, 0)."""
         if not isinstance(value, AffineForm):
             positive: Number = NUMBERS.relu(value)
             return positive
-        direction = self.direction(value)
-        if not isinstance(direction, AffineForm):
-            return value if sign(direction) > 0 else 0
-        low = self.least(direction)
+        low = self.least(value)
         if low is not None and low >= 0:
             return value
-        high = self.greatest(direction)
+        high = self.greatest(value)
         if high is not None and high <= 0:
             return 0
-        self._cut(direction)
+        self._cut(value)
         return self._new_unknown(value, high)
-
-    def sign(self, value: Value) -> Value:
-        """Returns 1, 0 or -1."""
-        if not isinstance(value, AffineForm):
-            return sign(value)
-        try:
-            return 1 if self.above(value, 0) else -1 if self.above(-value, 0) else 0
-        except Undecided:
-            name = f"sign#{len(self.ranges)}"
-            self.ranges[name] = ValueRange(-1, 1)
-            return AffineForm(0, {name: 1})
-
-    def power(self, value: Value) -> Value:
-        """Returns 4 to the power of a value, where that is known."""
-        if not isinstance(value, AffineForm):
-            number: Number = NUMBERS.power(value)
-            return number
-        power = power_of_four(value.constant, value)
-        if not self.exponent or value.terms != {self.exponent: 1}:
-            raise Undecided(f"4 to the power {value} is not known")
-        (whole,) = [name for name, factor in self.scaled.items() if not factor] or [next(iter(self.chain))]
-        return AffineForm(0, {whole: power})
-
-    def tanh(self, place: tuple[int, int], value: Value) -> Value:
-        """Returns the value that a coordinate takes where its layer applies tanh to a form."""
-        squashed = self.squashed or NUMBERS.tanh
-        return squashed(place, value)
 
     def _new_unknown(self, value: AffineForm, high: Rational | None) -> AffineForm:
         """The unknown that stands for the ReLU of a form; the same one for the same form."""
         name = self._named.get(value)
         if name is None:
             name = f"relu#{len(self.ranges)}"
-            known = ValueRange(0, high, grid=self.grid(value))
-            if self.direction(value) is not value:
-                (name,) = self.times_scale(name, known, _scale_of(next(iter(value.terms)))).terms
             self._named[value] = name
-            self.ranges.setdefault(name, known)
+            self.ranges[name] = ValueRange(0, high, grid=self.grid(value))
         return AffineForm(0, {name: 1})
 
     def above(self, value: Value, threshold: Rational) -> bool:
         """Whether the value is above the threshold, on the whole region."""
         if not isinstance(value, AffineForm):
             return sign(value - threshold) > 0
-        direction = self.direction(AffineForm(value.constant - threshold, value.terms))
-        if not isinstance(direction, AffineForm):
-            return sign(direction) > 0
-        least = self._sums(direction, -1)
-        if least and min(least) >= 0 and least[-1] > 0:
+        difference = AffineForm(value.constant - threshold, value.terms)
+        least, most = self.bounds(difference)
+        if least is not None and least > 0:
             return True
-        most = self.greatest(direction)
         if most is not None and most <= 0:
             return False
-        self._cut(direction)
+        self._cut(difference)
         raise Undecided(f"{value} is not on one side of {threshold}")
 
-    def _cut(self, value: Value) -> None:
+    def _cut(self, value: AffineForm) -> None:
         """Raises Cut where an integer unknown allows to settle the sign of a form."""
-        if not isinstance(value, AffineForm):
-            return
         whole = [(name, a) for name, a in value.terms.items() if self.ranges[name].whole]
-        if len(value.terms) == 1:
-            ((name, amount),) = value.terms.items()
-            zero = -Fraction(value.constant) / Fraction(amount)
-            if name in self.free:
-                raise Cut(name, zero)
         if len(value.terms) == 1 and whole:
+            ((name, amount),) = whole
+            zero = -Fraction(value.constant) / Fraction(amount)
             # All values above 0 on one side, all others on the other.
             raise Cut(name, math.floor(zero) if amount > 0 else math.ceil(zero) - 1)
         for name, _ in whole:
@@ -437,10 +274,6 @@ class FormRegion(Region):
                 return None
             finest = max(finest, known + own)
         return finest
-
-
-def _scale_of(product: str) -> str:
-    return product.partition("·")[0]
 
 
 class CounterMeter(ExactnessMeter):

@@ -88,8 +88,8 @@ class ExactnessMeter:
         self._sums = UnitNeed()
         self._finest = 0
         heads = any(isinstance(layer.move, GatedMove) and layer.move.heads for layer in network.layers)
-        # Softmax is no sum of products, and quotients are not what a layer computes with.
-        self._broken = heads or any(layer.quotients for layer in network.layers)
+        # Softmax is no sum of products.
+        self._broken = heads
         self._scan_broken = False
         self._coordinates = [[_CoordinateSize() for _ in layer.state] for layer in network.layers]
         self._norms = [(Fraction(0), 0) for _ in network.layers]

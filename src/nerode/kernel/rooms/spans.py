@@ -224,21 +224,9 @@ class SpanRows:
         """Returns all rows by number."""
         return dict(enumerate(self.all_values(table, state)))
 
-    def relus(self, table: Mapping[str, Span], functions: Sequence[str] = ()) -> dict[int, Span]:
-        """Returns the ReLUs of all rows by number, or the functions of them."""
-        rows = self.all_values(table)
-        images = map(_image, functions, rows) if functions else map(relu, rows)
-        return dict(enumerate(images))
-
-
-def _image(function: str, value: Span) -> Span:
-    """The ReLU or the sign of a value."""
-    if function == "power":
-        raise Undecided("interval arithmetic has no powers of counts")
-    if function == "relu":
-        return relu(value)
-    low, high = (((end > 0) - (end < 0)) * ONE for end in value)
-    return low, high
+    def relus(self, table: Mapping[str, Span]) -> dict[int, Span]:
+        """Returns the ReLUs of all rows by number."""
+        return dict(enumerate(map(relu, self.all_values(table))))
 
 
 def _total(start: int, terms: Sequence[tuple[int, int]], spans: Sequence[Span]) -> Span:

@@ -1,23 +1,12 @@
 """Cells with unknowns: infinite or huge state sets, each coordinate known in its own way.
 
-A cell says what is known of the language's configuration, in which class each counter is, the sign of the
-scale, and one label for each coordinate (`coordinates`).
+A cell says what is known of the language's configuration, in which class each counter is, the sign that
+counters and tallies are multiples of, and one label for each coordinate (`coordinates`).
 
 What is verified, for every cell and every letter that is read: one step, evaluated on the whole cell as
 affine forms over unknowns, takes every coordinate to values that one label stands for, and the answer is the
 one of the language on the whole cell. Where a cell is too coarse for a ReLU or the answer, it is cut at
 integers of a counter, and each piece is evaluated by itself.
-
-Where layers apply tanh, the scale is one coordinate u ← tanh(c u), and an affine coordinate is its function
-of the counters times u, up to an error that never exceeds a tolerance (`squash_errors`).
-
-The scale is 1 at the start and multiplied by a fixed number c at every letter. For 0 < c < 1 a cell knows
-that it is positive and at most 1, for c = -1 which sign it has. Brackets of any depth may be the digits of
-one coordinate: the code of a stack is the digit of the innermost bracket and the code of the rest divided by
-the base. A cell knows the innermost bracket; after a closing one each kind, or none, may be below. Of dead
-prefixes nothing is known of the code. The chain of scales is 1 and numbers that shrink, or 4 to the power of
-a counter that never falls, and 1. Where such a power stands beside a stack, it is what the code is
-multiplied by.
 """
 
 from __future__ import annotations
@@ -26,15 +15,13 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
-from nerode.kernel.numbers import plain
-from nerode.kernel.rooms.coordinates import CellStep, ExactCoordinate, RayCoordinate, ray_of
+from nerode.kernel.rooms.coordinates import CellStep, ExactCoordinate
 from nerode.kernel.rooms.counters import CounterTable
-from nerode.kernel.rooms.forms import NEW_SCALE, CounterMeter, Cut, FormRegion, Value, ValueRange
+from nerode.kernel.rooms.forms import CounterMeter, Cut, FormRegion, ValueRange
 from nerode.kernel.rooms.knowledge import CoordinateKnowledge, CounterClasses
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
@@ -56,7 +43,7 @@ _MAX_MERGED = 50_000
 class _PlainSide:
     """The side of a language whose configurations are told apart: a cell knows the configuration.
 
-    The sides below know less of it: the counters are unknowns, or the stack is in slots or digits.
+    The sides below know less of it: the counters are unknowns, or the stack is in slots.
     """
 
     def __init__(self, language: LanguageMachine) -> None:
@@ -161,39 +148,14 @@ class _SlotSide(_PlainSide):
         return 0 if part is None else int(part[0])
 
 
-class _DigitSide(_PlainSide):
-    """Brackets of any depth in one coordinate: the kind of the innermost, -1 for none, None once dead."""
-
-    def __init__(self, language: BracketStack, known: CoordinateKnowledge) -> None:
-        super().__init__(language)
-        if language.depth is not None or len(known.digits) != language.kinds:
-            raise Unreadable(f"{len(known.digits)} digits do not fit the brackets of the language")
-
-    def start(self) -> Hashable:
-        return -1
-
-    def configuration(self, part: Any, counts: Sequence[int]) -> Any:
-        return None if part is None else () if part == -1 else (part,)
-
-    def parts(self, part: Any, after: Any) -> list[tuple[Hashable, Mapping[int, int]]]:
-        """After a closing bracket any kind, or none, may be below: each is a case of its own."""
-        if after:
-            return [(after[-1], {})]
-        return [(below, {2: below}) for below in range(-1, self.language.kinds)]
-
-    def kinds(self, part: Any) -> Mapping[int, int]:
-        """The innermost bracket as 1; the one below it is 2."""
-        return {} if part is None else {1: part}
-
-
 def _side_of(language: LanguageMachine, known: CoordinateKnowledge) -> _PlainSide:
     if isinstance(language, CounterTable):
         return _CounterSide(language, known.counters)
-    if not known.num_slots and not known.digits:
+    if not known.num_slots:
         return _PlainSide(language)
     if not isinstance(language, BracketStack):
-        raise Unreadable("slots and digits are for bracket languages")
-    return _DigitSide(language, known) if known.digits else _SlotSide(language, known)
+        raise Unreadable("slots are for bracket languages")
+    return _SlotSide(language, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +193,6 @@ class UnknownsDomain(Domain):
             ]
             for n, layer in enumerate(network.layers)
         ]
-        self._rays: dict[int, list[int]] = {}
-        for at, coordinate in enumerate(itertools.chain(*self._layers)):
-            if isinstance(coordinate, RayCoordinate):
-                self._rays.setdefault(coordinate.group, []).append(at)
         # The meter has to see all states of merged layers, not only the one that stands for them.
         self._merged = merge_layers(self._stepper, known.merged, problem.work) if known.merged else {}
         self._images: dict[tuple[UnknownsCell, int], list[Image]] = {}
@@ -242,12 +200,7 @@ class UnknownsDomain(Domain):
     def start(self) -> WalkCell:
         """Returns the cell of the start."""
         counters = self._known.counters
-        scales, first = [1 for _ in self._known.factors], self._known.start
-        step = CellStep(
-            FormRegion({}),
-            moved=[plain(first), *(plain(first * c.start) for c in counters)],
-            scales_after=scales,
-        )
+        step = CellStep(FormRegion({}), moved=[1, *(c.start for c in counters)])
         classes = tuple(c.class_of(c.start) for c in counters)
         try:
             labels = self._fold(self._stepper.start(), step)
@@ -287,11 +240,10 @@ class UnknownsDomain(Domain):
                 dead = not expected.letters and not expected.end and self._side.ignores_counters(part)
                 kept = None if dead and self._merges_dead else classes
                 kinds = {**self._side.kinds(cell.part), **assumed}
-                sign = cell.sign if self._known.scale > 0 else -cell.sign
                 for states, got, step in self._evaluate(cell, ranges, kinds, letter):
                     step.kinds_after, step.depth = self._side.kinds(part), self._side.depth(part)
-                    step.code = None if part is None else step.code
-                    yield Image(UnknownsCell(part, kept, self._fold(states, step), sign), expected, got)
+                    after_step = UnknownsCell(part, kept, self._fold(states, step), step.sign_after)
+                    yield Image(after_step, expected, got)
 
     def _ranges(self, classes: tuple[int, ...] | None) -> list[ValueRange]:
         if classes is None:
@@ -314,9 +266,7 @@ class UnknownsDomain(Domain):
         self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
     ) -> Iterator[tuple[States, NextLetters | None, CellStep]]:
         """One step on every piece that the region has to be cut into."""
-        # Of dead prefixes the digits of a stack are one more number, whose range may be cut.
-        free = self._known.digits and not kinds
-        pending = [[*ranges, ValueRange(None, None)] if free else ranges]
+        pending = [ranges]
         pieces = 0
         while pending:
             current = pending.pop()
@@ -337,53 +287,13 @@ class UnknownsDomain(Domain):
         self, cell: UnknownsCell, ranges: list[ValueRange], kinds: Mapping[int, int], letter: int
     ) -> CellStep:
         """The unknowns of a piece of a cell before and after a letter."""
-        known, region = self._known, FormRegion({})
-        step = CellStep(region, known.scale, cell.sign, kinds=kinds)
-        # Powers are known for all values of their counter at once.
-        any_power = ValueRange(None, None, True, 0)
-        named = [(f"counter{k}", any_power if k == known.exponent else r) for k, r in enumerate(ranges)]
-        region.free |= {name for name, r in named if not r.whole}
-        step.unit = step.times_scale("", ValueRange(1, 1))
-        values = [step.times_scale(name, r) for name, r in named]
-        step.counters = values[: len(known.counters)]
-        moved = [
-            v + c.increments[letter] * step.unit for v, c in zip(step.counters, known.counters, strict=True)
-        ]
-        step.moved = [known.scale * v for v in (step.unit, *moved)]
-        if known.squashes:
-            step.squashes = True
-            step.moved = [region.with_scale(v, NEW_SCALE) for v in (step.unit, *moved)]
-            region.squashed = lambda place, value: self._layers[place[0]][place[1]].squashed(value, step)
-        region.chain = {f"scale{k}" if k else "": k for k in range(len(known.factors))}
-        factors, power, step.weight = known.factors, known.scale, step.unit
-        if known.exponent is not None:
-            region.exponent = f"counter{known.exponent}"
-            power = plain(Fraction(4) ** known.counters[known.exponent].increments[letter])
-            if known.digits:
-                step.weight = region.times_scale("", ValueRange(1, 1))
-            else:
-                region.chain, factors = {"power": 0, "": 1}, (power, 1)
-        step.scales = [step.unknown(name, ValueRange(None, None)) if name else 1 for name in region.chain]
-        step.scales_after = [f * s for f, s in zip(factors, step.scales, strict=True)]
-        if known.digits:
-            inner = [kinds[level] for level in (1, 2) if level in kinds]
-            step.stack = self._code(step, inner) if kinds else values[-1]
-            kind, closes = divmod(letter, 2)
-            digit, base = known.digits[kind] * step.weight, known.base
-            below = plain(1 / Fraction(base))
-            step.code = power * (base * (step.stack - digit) if closes else digit + step.stack * below)
+        known = self._known
+        step = CellStep(FormRegion({}), cell.sign, known.sign * cell.sign, kinds=kinds)
+        values = [step.unknown(f"counter{k}", r) for k, r in enumerate(ranges)]
+        moved = [v + c.increments[letter] for v, c in zip(values, known.counters, strict=True)]
+        step.counters = [step.sign * v for v in (1, *values)]
+        step.moved = [step.sign_after * v for v in (1, *moved)]
         return step
-
-    def _code(self, step: CellStep, inner: Sequence[int]) -> Value:
-        """The code of a stack, times the scale, of which the innermost brackets are known (-1 for none)."""
-        base, digits = self._known.base, self._known.digits
-        if not inner:
-            rest = ValueRange(0, max(digits) * Fraction(base) / (base - 1))
-            powers = self._known.exponent is not None
-            return step.region.times_scale("rest", rest) if powers else step.times_scale("rest", rest)
-        if inner[0] == -1:
-            return 0
-        return digits[inner[0]] * step.weight + self._code(step, inner[1:]) * plain(1 / Fraction(base))
 
     def _unfold(self, cell: UnknownsCell, step: CellStep) -> States:
         """The states of a cell as forms over the unknowns of a step."""
@@ -398,13 +308,9 @@ class UnknownsDomain(Domain):
             count = self._known.merged
             states = (*self._merged[states[:count]], *states[count:])
         pairs = zip(self._layers, states, strict=True)
-        labels: list[Any] = [
+        return tuple(
             c.fold(value, step) for layer, state in pairs for c, value in zip(layer, state, strict=True)
-        ]
-        for places in self._rays.values():
-            for at, entry in zip(places, ray_of([labels[at] for at in places]), strict=True):
-                labels[at] = entry
-        return tuple(labels)
+        )
 
 
 def merge_layers(stepper: Stepper, count: int, work: WorkCount) -> dict[States, States]:

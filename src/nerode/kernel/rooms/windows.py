@@ -82,7 +82,7 @@ def _contraction_claims(
         raise Undecided(f"{_CONTRACTION} is for one layer")
     layer = problem.network.layers[0]
     norm = _norm(layer)
-    if norm >= 1 or layer.exposes_previous or layer.complex_state or not layer.piecewise_linear:
+    if norm >= 1 or layer.exposes_previous or layer.complex_state:
         raise Undecided(
             f"{_CONTRACTION} needs a real layer with |A| < 1 and ReLUs that does not show its old state"
         )

@@ -38,7 +38,7 @@ def only_layer(network: CheckedNetwork) -> CheckedLayer:
     if len(network.layers) != 1:
         raise Undecided(f"{_WHAT} is for one layer; the network has {len(network.layers)}")
     layer = network.layers[0]
-    if layer.units or layer.complex_state or layer.exposes_previous or not layer.piecewise_linear:
+    if layer.units or layer.complex_state or layer.exposes_previous:
         raise Undecided(f"{_WHAT} is for layers without units before the state, old states or complex states")
     move = layer.move
     if not isinstance(move, AffineMove) or move.chosen or move.activation not in ("", "relu"):

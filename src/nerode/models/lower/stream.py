@@ -126,10 +126,6 @@ class _Planner:
         return places
 
     def _require_plain(self, layer: Layer) -> None:
-        if not layer.piecewise_linear or layer.quotients:
-            what = "has quotients of states" if layer.quotients else "shows signs or powers of its state"
-            reason = f"layer {layer.name} {what}, which only exact arithmetic has"
-            raise NotCompilable(self.architecture, [reason])
         if layer.exposes_previous and (layer.complex_state or not self.delays):
             raise NotCompilable(
                 self.architecture,

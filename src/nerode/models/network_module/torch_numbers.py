@@ -200,8 +200,6 @@ _FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "exp": torch.exp,
     "clip": lambda values: values.clamp(0, 1),
-    "sign": torch.sign,
-    "power": lambda values: torch.pow(4.0, values),
 }
 
 

@@ -206,7 +206,7 @@ def _start(graph: GraphWriter, layer: Layer) -> str:
     return graph.node("Expand", row, shape)
 
 
-_FUNCTIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "exp": "Exp", "sign": "Sign"}
+_FUNCTIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "exp": "Exp"}
 
 
 class OnnxNumbers(Numbers[str]):
@@ -290,8 +290,6 @@ class OnnxNumbers(Numbers[str]):
         """Returns the images under a function."""
         if function == "clip":
             return self._graph.node("Clip", values, self._graph.number(0.0), self._graph.number(1.0))
-        if function == "power":
-            return self._graph.node("Pow", self._graph.number(4.0), values)
         return self._graph.node(_FUNCTIONS[function], values)
 
     def times(self, left: str, right: str) -> str:

@@ -39,16 +39,12 @@ SATURATING = "units with a threshold or saturation, exact"
 """Models of arithmetic in which sources state their results; docs/theory/senses.md says how they relate."""
 
 BY_HAND = "a network is written by hand and run in tests/theory/test_fixed_gates.py"
-BLOCKS_FADE = (
-    "blocks of factors that all shrink the state are compiled for group languages; beside resets only "
-    "solvable groups are"
-)
-NEVER_RESET = "the compiler splits resets off from turns, not from permutations that are no solvable group"
+NO_FLOAT = "no float format carries it: its numbers shrink, or grow, at every letter"
 LINDEMANN = f"gates γ e^{{iθ}} are transcendental, and numbers of the record are algebraic; {BY_HAND}"
 ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
-QUOTIENT = "a linear layer of the record has no quotient of two states; in exact arithmetic a network fades"
+QUOTIENT = "a linear layer of the record has no quotient of two states"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 
 RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"

@@ -44,7 +44,7 @@ from nerode.verdict.theorems.base import (
     INTEGERS,
     MARGIN,
     METRIC,
-    NEVER_RESET,
+    NO_FLOAT,
     RATIONALS,
     SATURATING,
     TAME,
@@ -61,7 +61,7 @@ _two_kinds = LanguageCondition(
     lambda f: f.language.family == "dyck" and f.language.parameters.get("k") == 2,
 )
 
-_one_kind_bounded = LanguageCondition(
+one_kind_bounded = LanguageCondition(
     "a bounded Dyck language with one kind of brackets",
     lambda f: f.language.family == "bounded-dyck" and f.language.parameters.get("k") == 1,
 )
@@ -95,6 +95,9 @@ ROWS = (
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
+        no_network=(
+            NoNetwork(reason=NO_FLOAT, architecture=counts_by(WayOfCounting.BOUNDED, WayOfCounting.NONE)),
+        ),
     ),
     yes(
         name="exact-stack-open-gates",
@@ -110,6 +113,7 @@ ROWS = (
             "where a tanh or a norm stands between, errors are summable for c < 1/4 and a small start",
         ),
         reason=lambda f: "stack and unit fade together; their quotient is the stack as digits",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="counters-slow-decay",
@@ -170,7 +174,7 @@ ROWS = (
         name="bounded-depth-by-counting",
         statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
         "of one kind and bounded depth, in floats too, where both stop at a power of two.",
-        language=_one_kind_bounded,
+        language=one_kind_bounded,
         architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
         over_the_reals=exact_gates,
         senses=EXACT | FINITE | IEEE,
@@ -200,6 +204,7 @@ ROWS = (
         assumptions=("unbounded integer bits", "entries of -1 in the transition"),
         reason=lambda f: "a path in the Stern-Brocot tree is a stack in two integers",
         size=lambda f, a: Size(layers=1, width=2) if f.task is VerdictTask.PREDICT else None,
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="exact-stack-growing-weights",
@@ -215,6 +220,7 @@ ROWS = (
             "where tanh squashes what is kept, all errors together are small for c < 1/8 and a small start",
         ),
         reason=lambda f: "open brackets weigh 4 to the power of their depth; their sum shows the top one",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="exact-growing-registers",
@@ -226,6 +232,7 @@ ROWS = (
         model=TAME,
         assumptions=(_GROWING, "Krohn-Rhodes: cyclic groups of prime order and registers"),
         reason=lambda f: "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and turns",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="exact-growing-registers-and-rotations",
@@ -239,7 +246,7 @@ ROWS = (
         reason=lambda f: (
             "a write of ±3·4ᵗ outweighs all before it: registers without forgetting, and rotations"
         ),
-        no_network=(NoNetwork(reason=NEVER_RESET, language=~solvable),),
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="regular-by-nonlinear-units",
@@ -328,6 +335,7 @@ ROWS = (
         model=RATIONALS,
         assumptions=("unbounded precision",),
         reason=lambda f: "a stack as the digits of one rational number",
+        no_network=(NoNetwork(reason=NO_FLOAT, language=bracket_stack),),
     ),
     no(
         name="finite-memory-is-regular",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
+    WayOfCounting,
     above_minus_half,
     can_fade,
     can_hold,
     complex_gates,
+    counts_by,
     dense,
     diagonal,
     householder,
@@ -52,6 +54,7 @@ from nerode.verdict.theorems.base import (
     LINDEMANN,
     MARGIN,
     METRIC,
+    NO_FLOAT,
     QUOTIENT,
     RATIONAL_ANGLES,
     SARROF,
@@ -60,12 +63,22 @@ from nerode.verdict.theorems.base import (
     no,
     yes,
 )
+from nerode.verdict.theorems.counting import one_kind_bounded
 
 sign_group = with_group(
     "a group language of signs",
     lambda group: all((factor.family, factor.number) == ("Z", 2) for factor in group.direct_factors),
 )
 """Its cascade has signs side by side: no gate hangs on one of them."""
+
+_once_and_yesterday = in_class("locally-testable") | in_class("r-trivial")
+
+_FADING_REGISTERS = (
+    NoNetwork(reason=NO_FLOAT, language=~(_once_and_yesterday | one_kind_bounded)),
+    NoNetwork(reason=NO_FLOAT, language=one_kind_bounded, architecture=~counts_by(WayOfCounting.FREE)),
+    NoNetwork(reason=NO_FLOAT, architecture=never_holds),
+)
+"""Windows, flags and a counted depth have networks with gates of 1."""
 
 ROWS = (
     yes(
@@ -91,6 +104,7 @@ ROWS = (
             if f.profile.star_free
             else "regular in AC0: signs of fading states beside a clock"
         ),
+        no_network=_FADING_REGISTERS,
     ),
     yes(
         name="exact-registers-fixed-decay",
@@ -102,6 +116,7 @@ ROWS = (
         model=TAME,
         assumptions=("the readout looks at signs however small the state is",),
         reason=lambda f: "star-free: of two states that fade, the quotient has the sign of the last write",
+        no_network=_FADING_REGISTERS,
     ),
     yes(
         name="normalised-decay-registers",
@@ -159,6 +174,7 @@ ROWS = (
         senses=EXACT,
         model=TAME,
         reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="unitary-solvable-groups",
@@ -313,7 +329,7 @@ WINDOW_ROWS = (
         name="time-invariant-unary-logic",
         statement="Time-invariant diagonal layers express unary past temporal logic with counting of "
         "positions, which contains the locally testable and the R-trivial languages.",
-        language=in_class("locally-testable") | in_class("r-trivial"),
+        language=_once_and_yesterday,
         architecture=linear & time_invariant & can_hold & plain_state,
         senses=FINITE,
         reference=Reference("Alsmann2026"),

@@ -38,12 +38,12 @@ from nerode.verdict.facts import (
 )
 from nerode.verdict.records import Provenance, Size
 from nerode.verdict.theorems.base import (
-    BLOCKS_FADE,
     CAST,
     EXACT,
     FINITE,
     IEEE,
     LOG_BITS,
+    NO_FLOAT,
     SARROF,
     TAME,
     TC0,
@@ -426,11 +426,7 @@ ROWS = (
             "the readout looks at directions however small the state is",
         ),
         reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
-        no_network=(
-            NoNetwork(
-                reason=BLOCKS_FADE, architecture=above_minus_half, language=~(solvable | group_language)
-            ),
-        ),
+        no_network=(NoNetwork(reason=NO_FLOAT, architecture=above_minus_half),),
     ),
     yes(
         name="exact-fading-mirrors",
@@ -446,6 +442,7 @@ ROWS = (
             "the readout looks at directions however small the state is",
         ),
         reason=lambda f: "mirrors of a stretched plane shrink the state; its line is exact at every length",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="exact-products-of-contractions",
@@ -461,5 +458,6 @@ ROWS = (
             "as many factors per token as the dimension asks for; the readout looks at directions",
         ),
         reason=lambda f: "products of contractions turn and shrink the state; its direction is exact",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
 )
