@@ -19,14 +19,6 @@ def test_the_compiler_knows_a_smaller_network() -> None:
     assert size.width < 13 * 2  # one unit for each state and letter
 
 
-def test_a_network_that_fades_is_no_size_at_finite_precision() -> None:
-    found = table("parity", "deltaproduct")
-    assert found["deltaproduct", "finite-precision"].size is None
-    exact = found["deltaproduct", "exact"].size
-    assert exact is not None
-    assert (exact.layers, exact.width) == (1, 3)
-
-
 def test_the_size_of_a_theorem_stays_where_it_is_smaller() -> None:
     size = table("dyck-1", "mamba")["mamba"].size
     assert size is not None

@@ -103,8 +103,9 @@ def _compile(request: Request) -> Network:
     if stopped is not None:
         raise stopped
     reasons = reasons or ["no construction for this class of architectures"]
-    reasons = [*_without_network(request), *reasons]
-    raise NotCompilable(request.target.name, reasons, tried=tried)
+    known = _without_network(request)
+    reasons = [*(f"{name}: {reason}" for name, reason in known.items()), *reasons]
+    raise NotCompilable(request.target.name, reasons, tried=known | tried)
 
 
 def language_facts(language: Language, budget: Budget) -> Facts:
@@ -131,11 +132,11 @@ def _refusals(facts: Facts, target: Architecture) -> tuple[list[str], bool]:
     return [f"{reason} ({'; '.join(named)}){witness}" for (reason, witness), named in works.items()], possible
 
 
-def _without_network(request: Request) -> list[str]:
+def _without_network(request: Request) -> dict[str, str]:
     """The theorems that say yes although no network is compiled, with the reason."""
     senses = (Sense.EXACT, Sense.FINITE_PRECISION)
     verdicts = [verdict_for(request.facts, request.target, sense) for sense in senses]
-    return [f"{v.theorem} says yes ({v.sense}): {v.no_network}" for v in verdicts if v.no_network]
+    return {v.theorem: f"yes ({v.sense}), but {v.no_network}" for v in verdicts if v.no_network}
 
 
 def _is_predicted(request: Request) -> bool:

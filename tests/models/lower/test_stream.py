@@ -297,20 +297,10 @@ def test_a_compilers_refusal_leaves_out_constructions_for_other_languages() -> N
     assert "flip-flop" not in reason
 
 
-@pytest.mark.parametrize(
-    ("name", "architecture", "reason"),
-    [
-        (
-            "u2",
-            "s4d",
-            "after 12 letters (reset set^2 hold^6 reset set reset), in float64 after 27; no type here",
-        ),
-        ("aaaa-star", "rwkv-7", "shows signs or powers of its state"),
-    ],
-)
-def test_the_main_refusal_is_that_of_a_network_that_was_made(name, architecture, reason) -> None:
+@pytest.mark.parametrize(("name", "architecture"), [("u2", "s4d"), ("aaaa-star", "rwkv-7")])
+def test_the_main_refusal_says_that_no_float_format_carries_it(name: str, architecture: str) -> None:
     refusals = list(lowerings(find_language(name), architecture))
-    assert reason in main_refusal(refusals).reasons[0]
+    assert "no float format carries it" in main_refusal(refusals).reasons[0]
 
 
 def test_unknown_architectures_and_types() -> None:
