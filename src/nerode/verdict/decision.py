@@ -314,9 +314,12 @@ def _by_parts(facts: Facts, architecture: Architecture, sense: Sense, found: Ver
                 f"{facts.language.name} on {architecture.name}, {sense}: {found.theorem} says no, and "
                 f"{part.theorem} says yes for {name} alone"
             )
+        finite = _by_theorems(facts, architecture, Sense.FINITE_PRECISION)
+        compiled = finite.status is Status.YES and not finite.no_network
         return replace(
             part,
             architecture=architecture.name,
+            no_network="" if compiled else part.no_network,
             reason=f"its {name} layers suffice: {part.reason}",
             assumptions=(*part.assumptions, "the other layers pass the stream on"),
             witness=None,
