@@ -85,7 +85,7 @@ def gated_steps(layer: Layer, stream: dict[str, Exact], letter: int) -> dict[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternatingSums:
-    """What is counted in proportion to a number that every letter multiplies by -1.
+    """Coordinates that count in proportion to a number which every letter multiplies by -1.
 
     Attributes:
         integrators: coordinates that are the number times what letters add up to; itself among them.
