@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         LanguageQuestion,
         MooreQuestion,
         Question,
+        answer_names,
+        answer_text,
         asked_of,
         legal_bits,
         legal_text,

@@ -192,7 +192,7 @@ class LanguageQuestion(Question):
         """Returns the symbols that may follow, or "in" or "out"."""
         if self.asks == "end":
             return IN if bits[-1] else OUT
-        return " ".join(name for name, bit in zip(self.answers, bits, strict=True) if bit) or NOTHING
+        return answer_text([name for name, bit in zip(self.answers, bits, strict=True) if bit])
 
     def weaker(self) -> LanguageQuestion | None:
         """Returns the question about valid prefixes, if that is what is left."""
@@ -260,7 +260,7 @@ class MooreQuestion(Question):
 
     def text(self, bits: Bits) -> str:
         """Returns the name of the class."""
-        return " ".join(name for name, bit in zip(self.answers, bits, strict=True) if bit) or NOTHING
+        return answer_text([name for name, bit in zip(self.answers, bits, strict=True) if bit])
 
     def answer(self, configuration: int) -> str:
         """Returns the output of a state."""
@@ -320,6 +320,16 @@ def legal_bits(legal: Legal, letters: int) -> Bits:
     return (*(letter in legal.symbols for letter in range(letters)), legal.end)
 
 
+def answer_text(names: Sequence[str]) -> str:
+    """Returns the names of an answer as text."""
+    return " ".join(names) or NOTHING
+
+
+def answer_names(text: str) -> tuple[str, ...]:
+    """Returns the names of an answer that is written as text."""
+    return () if text == NOTHING else tuple(text.split(" "))
+
+
 def legal_text(legal: Legal, alphabet: Alphabet) -> str:
     """Returns the names of what may follow."""
-    return " ".join(legal.names(alphabet)) or NOTHING
+    return answer_text(legal.names(alphabet))

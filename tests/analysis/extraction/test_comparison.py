@@ -33,9 +33,9 @@ def test_differences_are_those_of_the_automata(left: str, right: str) -> None:
         assert found is None
         return
     assert found is not None
-    assert found.word == one.alphabet.decode(word)
-    assert (found.expected == "in") == two.accepts(word)
-    assert (found.got == "in") == one.accepts(word)
+    assert one.alphabet.encode(found.word) == word
+    assert (found.expected == ("in",)) == two.accepts(word)
+    assert (found.got == ("in",)) == one.accepts(word)
 
 
 def test_no_finite_machine_is_a_language_that_is_not_regular() -> None:
@@ -44,8 +44,8 @@ def test_no_finite_machine_is_a_language_that_is_not_regular() -> None:
     assert two_deep.alphabet == dyck.alphabet
     found = find_difference(two_deep, LanguageQuestion(dyck))
     assert found is not None
-    assert found.word == "(("
-    assert (found.expected, found.got) == ("( )", ")")
+    assert found.word == ("(", "(")
+    assert (found.expected, found.got) == (("(", ")"), (")",))
 
 
 def test_what_is_not_asked_is_not_compared() -> None:
@@ -58,7 +58,7 @@ def test_what_is_not_asked_is_not_compared() -> None:
         assert find_difference(frame("7"), MooreQuestion("partial", frame(partial))) is None
     found = find_difference(frame("7"), MooreQuestion("whole", frame("8")))
     assert found is not None
-    assert (found.word, found.expected, found.got) == ("b", "8", "7")
+    assert (found.word, found.expected, found.got) == (("b",), ("8",), ("7",))
 
 
 def test_a_search_ends_with_the_budget() -> None:

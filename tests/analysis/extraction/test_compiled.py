@@ -11,6 +11,7 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import language_question
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError
+from nerode.languages import answer_text
 from nerode.models.network_module import load_model
 
 LANGUAGES = [f"tomita-{i}" for i in range(1, 8)]
@@ -56,8 +57,8 @@ def test_one_changed_weight_gives_the_word_on_which_it_fails() -> None:
         [language.alphabet.encode(word)]
     )[0]
     right = [" ".join(legal.names(language.alphabet)) or "∅" for legal in language.legal_along(word)]
-    assert said[-1] == found.difference.got
-    assert right[-1] == found.difference.expected
+    assert said[-1] == answer_text(found.difference.got)
+    assert right[-1] == answer_text(found.difference.expected)
     assert list(said[:-1]) == right[:-1]
 
 

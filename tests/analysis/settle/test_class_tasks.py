@@ -192,12 +192,11 @@ def test_long_words_find_a_leak_that_short_ones_do_not_show():
 
 def test_a_test_of_phase_alignment_that_fails_is_shown_bit_by_bit():
     subject = perfect("counting")
-    failed = failing_examination(subject.model, subject.task)
-    assert failed is not None
-    assert failed.test == "the test double-isi"
-    assert failed.expected == ("1" * 9 + "0") * 2
+    test, failed = failing_examination(subject.model, subject.task)
+    assert test == "the test double-isi"
+    assert failed.expected == (("1" * 9 + "0") * 2,)
     assert failed.got != failed.expected
-    assert len(failed.got) == 20
+    assert len(failed.got[0]) == 20
 
 
 def test_a_task_without_a_machine_has_no_question():

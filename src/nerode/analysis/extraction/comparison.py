@@ -9,28 +9,12 @@ from typing import Any
 from nerode.algebra import Profile, profile
 from nerode.analysis.extraction.question import Kind, NetworkQuestion, is_member
 from nerode.core import Budget, InputError, started
-from nerode.languages import OUTSIDE, UNASKED, Dfa, Moore, Question, RegularLanguage, minimise
+from nerode.languages import OUTSIDE, UNASKED, Dfa, Moore, Question, RegularLanguage, answer_names, minimise
+from nerode.proofs import Refutation
 from nerode.verdict import Sense, Status, VerdictTask, collect_facts, find_architecture, verdict_for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutomatonDifference:
-    """A shortest word on which a machine and its target differ.
-
-    Attributes:
-        word: as text.
-        expected: what the target answers.
-        got: what the machine answers.
-    """
-
-    word: str
-    expected: str
-    got: str
-
-
-def find_difference(
-    machine: Moore, target: Question, budget: Budget | None = None
-) -> AutomatonDifference | None:
+def find_difference(machine: Moore, target: Question, budget: Budget | None = None) -> Refutation | None:
     """Returns the shortest word on which a machine differs from a target, the first in alphabet order.
 
     None if there is none: then they are equal on every word. Words that the target is not asked about are
@@ -54,10 +38,12 @@ def find_difference(
         if expected == OUTSIDE:
             continue
         if expected not in (UNASKED, machine.outputs[state]):
-            return AutomatonDifference(
-                word=machine.alphabet.decode(_word_to(pair, reached)),
-                expected=expected,
-                got=machine.outputs[state],
+            word = _word_to(pair, reached)
+            return Refutation(
+                word=tuple(machine.alphabet.symbols[letter] for letter in word),
+                at=len(word),
+                expected=answer_names(expected),
+                got=answer_names(machine.outputs[state]),
             )
         for letter, after in enumerate(machine.rows[state]):
             new = (after, target.advance(configuration, letter))

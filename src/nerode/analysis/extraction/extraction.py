@@ -11,7 +11,6 @@ import numpy as np
 
 from nerode.analysis.extraction.clustering import extract_by_clusters
 from nerode.analysis.extraction.comparison import (
-    AutomatonDifference,
     Theory,
     acceptor,
     find_difference,
@@ -22,9 +21,10 @@ from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
 from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
-from nerode.languages import NOTHING, Dfa, Language, Moore, legal_text, title_of
+from nerode.languages import NOTHING, Dfa, Language, Moore, answer_text, legal_text, title_of
 from nerode.models import LayerConfig, Model, find_member
 from nerode.network import Interpreter, Network
+from nerode.proofs import Refutation
 from nerode.proofs.floats import Walk, make_runner
 from nerode.records import REFUTED
 from nerode.verdict import ARCHITECTURES
@@ -78,7 +78,7 @@ class Extraction:
     rounds: int
     queries: Queries
     target: str
-    difference: AutomatonDifference | None
+    difference: Refutation | None
     proved: bool
     refuted: str
     theory: Theory | None
@@ -93,6 +93,11 @@ class Extraction:
         """Returns the minimal automaton of the words that it accepts; for classes, of one class."""
         return acceptor(self.machine, self.kind)
 
+    def _shown(self, found: Refutation) -> dict[str, str]:
+        alphabet = self.machine.alphabet
+        word = alphabet.decode(alphabet.encode(found.word))
+        return {"word": word, "expected": answer_text(found.expected), "got": answer_text(found.got)}
+
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""
         return {
@@ -101,7 +106,7 @@ class Extraction:
             "kind": self.kind,
             "states": self.machine.num_states,
             "equal": self.equal,
-            "difference": None if self.difference is None else to_mapping(self.difference),
+            "difference": None if self.difference is None else self._shown(self.difference),
             "consistent": self.consistent,
             "fails_on": self.fails_on,
             "tested": {"words": self.tested[0], "longest": self.tested[1]},

@@ -21,6 +21,7 @@ from nerode.analysis.extraction.oracle import Floats, Machine
 from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages import NOTHING, OUTSIDE, UNASKED, Word
+from nerode.proofs import Refutation
 from nerode.proofs.floats import QuestionTable, decode, to_rows
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
@@ -444,55 +445,37 @@ class _PlaceTable:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTest:
-    """A test of another kind than accuracy that a network fails.
+def failing_examination(model: nn.Module, task: Task) -> tuple[str, Refutation] | None:
+    """Returns the first of the other tests of a task that a network fails: phase alignment, completion.
 
-    Attributes:
-        test: its name.
-        word: what the network read, or the beginning that it was given.
-        expected: the correct answers.
-        got: those of the network.
+    The name of the test comes first. The word is what the network read, or the beginning that it was given.
     """
-
-    test: str
-    word: tuple[str, ...]
-    expected: str
-    got: str
-
-
-def failing_examination(model: nn.Module, task: Task) -> FailedTest | None:
-    """Returns the first of the other tests of a task that a network fails: phase alignment, completion."""
     if isinstance(task, Counting):
         return _failed_alignment(model, task)
     return _failed_completion(model, task) if isinstance(task, NgramText) else None
 
 
-def _failed_alignment(model: nn.Module, task: Counting) -> FailedTest | None:
+def _failed_alignment(model: nn.Module, task: Counting) -> tuple[str, Refutation] | None:
     on, off = task.settings.on, task.settings.off
     for test in phase_alignment(functools.partial(run, model), on=on, off=off):
         if not test.passed:
             answers = "".join(a for a, bit in zip(test.answers, test.signal, strict=True) if bit == "1")
-            return FailedTest(
-                test=f"the test {test.name}",
-                word=tuple(test.signal),
-                expected=right_answers(on) * 2,
-                got=answers,
-            )
+            word, wanted = tuple(test.signal), right_answers(on) * 2
+            found = Refutation(word=word, at=len(word), expected=(wanted,), got=(answers,))
+            return f"the test {test.name}", found
     return None
 
 
-def _failed_completion(model: nn.Module, task: NgramText) -> FailedTest | None:
+def _failed_completion(model: nn.Module, task: NgramText) -> tuple[str, Refutation] | None:
     rng = stream(0, "settle", "completions")
     prefixes = task.prefixes(rng)
     for decoder in ("greedy", "sampled"):
         sentences = task.complete(functools.partial(run, model), prefixes, decoder, rng)
         for prefix, sentence in zip(prefixes.tolist(), sentences, strict=True):
             if not task.language.accepts(sentence):
-                return FailedTest(
-                    test=f"{decoder} completion",
-                    word=tuple(task.alphabet[word] for word in prefix),
-                    expected="the rest of a sentence",
-                    got=" ".join(task.alphabet[word] for word in sentence[len(prefix) :]),
-                )
+                given = tuple(task.alphabet[word] for word in prefix)
+                rest = tuple(task.alphabet[word] for word in sentence[len(prefix) :])
+                wanted = ("the rest of a sentence",)
+                found = Refutation(word=given, at=len(given), expected=wanted, got=rest)
+                return f"{decoder} completion", found
     return None

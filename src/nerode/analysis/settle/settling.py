@@ -340,18 +340,19 @@ class _Settling:
 
     def _by_examination(self) -> Ended | None:
         """A test of another kind that the network fails."""
-        shown = failing_examination(self.subject.model, self.task)
-        if shown is None:
+        failed = failing_examination(self.subject.model, self.task)
+        if failed is None:
             return None
+        test, shown = failed
         return Ended(
             settlement=self._end(
                 status="refuted",
-                words=shown.test,
+                words=test,
                 method=EXAMINATION,
                 length=0,
                 word=shown.word,
-                expected=shown.expected,
-                got=shown.got,
+                expected=" ".join(shown.expected),
+                got=" ".join(shown.got),
             )
         )
 

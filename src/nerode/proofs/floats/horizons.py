@@ -88,19 +88,6 @@ class LoopWord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstError:
-    """The first wrong answer on a word: after `at` letters `got` instead of `expected`."""
-
-    at: int
-    expected: tuple[str, ...]
-    got: tuple[str, ...]
-
-    def refutation(self, word: tuple[str, ...]) -> Refutation:
-        """Returns the same with the word spelt out."""
-        return Refutation(word=word, at=self.at, expected=self.expected, got=self.got)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Horizon:
     """The horizon of a module on the words of one loop.
 
@@ -108,7 +95,7 @@ class Horizon:
         word: the words.
         predicted: the least number of repetitions on which it should fail; None if it should never.
         repetitions: the least number of repetitions on which it was seen to fail; None if it never did.
-        error: where it is wrong there.
+        error: the first wrong answer there, with what was read by then.
         tested: the largest number of repetitions on which it was correct.
         steps: whether it was read step by step; otherwise by `forward`, in chunks.
     """
@@ -116,7 +103,7 @@ class Horizon:
     word: LoopWord
     predicted: int | None
     repetitions: int | None
-    error: FirstError | None
+    error: Refutation | None
     tested: int
     steps: bool
 
@@ -124,7 +111,7 @@ class Horizon:
         """Returns the word on which the module was seen to fail, as it is written with repetitions."""
         if self.error is None or self.repetitions is None:
             raise InputError("no word of this loop was seen to fail")
-        return self.error.refutation((self.word.show(alphabet, self.repetitions),))
+        return replace(self.error, word=(self.word.show(alphabet, self.repetitions),))
 
 
 def measure_horizon(
@@ -185,7 +172,7 @@ class _Search:
         self.budget = budget
         self.good = 0
         self.bad: int | None = None
-        self.error: FirstError | None = None
+        self.error: Refutation | None = None
         self.steps = True
 
     def allowed(self, n: int) -> bool:
@@ -233,7 +220,7 @@ def read_word(
     task: str,
     steps: bool = True,
     budget: Budget | None = None,
-) -> FirstError | None:
+) -> Refutation | None:
     """Returns the first error of a module on a loop word with n repetitions, None if it makes none.
 
     Args:
@@ -254,8 +241,8 @@ def read_word(
         numbers = known.along(number, letters.tolist())
         (got,), state = runner.run(letters[None, :], state, steps=steps)
         for i in np.flatnonzero(known.are_wrong(numbers, got))[:1].tolist():
-            wrong = known.refutation((), int(numbers[i]), got[i])
-            return FirstError(at=at + i + 1, expected=wrong.expected, got=wrong.got)
+            read = np.concatenate(list(word.chunks(n)))[: at + i + 1]
+            return known.refutation(read.tolist(), int(numbers[i]), got[i])
         number, at = int(numbers[-1]), at + len(letters)
     return None
 
