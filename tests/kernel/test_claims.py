@@ -29,7 +29,7 @@ from nerode.kernel import (
     certificate_to_json,
     language_claim,
 )
-from nerode.kernel.rooms.windows import expected_readings, fragile_claim, window_claim
+from nerode.kernel.domains.windows import expected_readings, fragile_claim, window_claim
 
 HASH = "0123456789abcdef" * 4
 

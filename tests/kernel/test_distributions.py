@@ -8,6 +8,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from nerode.kernel.domains.ngrams import Distribution, _LinearWindows, _OutputLayer
+from nerode.kernel.domains.roots import Field
 from nerode.kernel.letters import LetterNames, NextLetters
 from nerode.kernel.network import (
     AffineMove,
@@ -18,8 +20,6 @@ from nerode.kernel.network import (
     Weight,
     read_network,
 )
-from nerode.kernel.rooms.ngrams import Distribution, _LinearWindows, _OutputLayer
-from nerode.kernel.rooms.roots import Field
 from nerode.kernel.work import Undecided, WorkCount
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import Interpreter, Network, network_to_json

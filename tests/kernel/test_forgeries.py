@@ -10,9 +10,9 @@ import pytest
 from benchmarks.corruption import Facts
 from nerode import kernel
 from nerode.kernel import Unreadable
+from nerode.kernel.domains.forms import AffineForm
+from nerode.kernel.domains.roots import Field
 from nerode.kernel.numbers import imaginary_part, real_part
-from nerode.kernel.rooms.forms import AffineForm
-from nerode.kernel.rooms.roots import Field
 from nerode.kernel.work import Undecided, WorkCount
 from tests.kernel.cases import compiled
 from tests.kernel.test_covers import DOMAINS, STACK, found

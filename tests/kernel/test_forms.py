@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from nerode.kernel.domains.coordinates import AffineCoordinate, CellStep
+from nerode.kernel.domains.forms import AffineForm, Cut, FormRegion, Value, ValueRange
+from nerode.kernel.domains.roots import Field
 from nerode.kernel.numbers import grid_of
-from nerode.kernel.rooms.coordinates import AffineCoordinate, CellStep
-from nerode.kernel.rooms.forms import AffineForm, Cut, FormRegion, Value, ValueRange
-from nerode.kernel.rooms.roots import Field
 from nerode.kernel.work import Undecided, WorkCount
 
 small = st.integers(-4, 4)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from nerode.kernel.domains import unknowns
+from nerode.kernel.domains.knowledge import read_knowledge
+from nerode.kernel.domains.unknowns import merge_layers
 from nerode.kernel.network import read_network
-from nerode.kernel.rooms import unknowns
-from nerode.kernel.rooms.knowledge import read_knowledge
-from nerode.kernel.rooms.unknowns import merge_layers
 from nerode.kernel.step import ExactArithmetic, States, Stepper
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget, WorkCount
 from nerode.languages import Dfa, Legal

@@ -14,10 +14,10 @@ from hypothesis import given, settings, strategies as st
 
 from nerode import kernel
 from nerode.kernel import ANY_ORDER, DTYPES, PREDICT, STEP_BY_STEP, VALID_PREFIXES
+from nerode.kernel.domains import unknowns
+from nerode.kernel.domains.forms import AffineForm, CounterMeter, FormRegion, ValueRange
+from nerode.kernel.domains.meter import ExactnessMeter, _bounded_powers, fits
 from nerode.kernel.network import read_network
-from nerode.kernel.rooms import unknowns
-from nerode.kernel.rooms.forms import AffineForm, CounterMeter, FormRegion, ValueRange
-from nerode.kernel.rooms.meter import ExactnessMeter, _bounded_powers, fits
 from nerode.kernel.work import WorkCount
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from nerode.kernel.domains.roots import Field, RootSum, cyclotomic_polynomial
 from nerode.kernel.numbers import Number, Ratio, imaginary_part, plain, read_rational, real_part, sign
-from nerode.kernel.rooms.roots import Field, RootSum, cyclotomic_polynomial
 from nerode.kernel.work import Undecided, Unreadable, WorkBudget, WorkCount
 
 DIGITS = 400

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from sympy import Matrix, Rational, zeros
 
-from nerode.kernel.rooms import windows
-from nerode.kernel.rooms.roots import Field
-from nerode.kernel.rooms.windows import nilpotency
+from nerode.kernel.domains import windows
+from nerode.kernel.domains.roots import Field
+from nerode.kernel.domains.windows import nilpotency
 from nerode.kernel.work import OverBudget, Undecided, WorkBudget, WorkCount
 
 Rows = list[list[Fraction]]

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
+from nerode.kernel.domains import spans
+from nerode.kernel.domains.roots import Field
+from nerode.kernel.domains.spans import ONE
 from nerode.kernel.network import before
-from nerode.kernel.rooms import spans
-from nerode.kernel.rooms.roots import Field
-from nerode.kernel.rooms.spans import ONE
 from nerode.kernel.work import Undecided, WorkCount
 
 ARGUMENTS = st.fractions(-90, 90, max_denominator=10**12)

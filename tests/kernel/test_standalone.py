@@ -127,7 +127,7 @@ def test_a_joint_closure_is_checked_by_the_core_alone(tmp_path: Path) -> None:
     write_folder(tmp_path, exact_claims(certificate))
     assert loaded(tmp_path) == CORE
     write_folder(tmp_path, certificate)
-    assert loaded(tmp_path) - CORE == {"nerode.kernel.rooms", "nerode.kernel.rooms.meter"}
+    assert loaded(tmp_path) - CORE == {"nerode.kernel.domains", "nerode.kernel.domains.meter"}
 
 
 def lines_of(modules: set[str]) -> int:
@@ -144,28 +144,30 @@ def test_the_core_does_not_grow() -> None:
     }
 
 
-def stated_rooms() -> dict[str, tuple[set[str], int]]:
-    """For each room of the page of certificates its modules and how long it says that they are."""
+def stated_domains() -> dict[str, tuple[set[str], int]]:
+    """For each domain of the page of certificates its modules and how long it says that they are."""
     rows = re.findall(
-        r"^\| (\w+) \| ((?:`rooms/\w+\.py`(?:, )?)+) \|.*\| ([\d,]+) \|$", PAGE.read_text(), re.M
+        r"^\| (\w+) \| ((?:`domains/\w+\.py`(?:, )?)+) \|.*\| ([\d,]+) \|$", PAGE.read_text(), re.M
     )
     return {
-        room: (
-            {f"nerode.kernel.rooms.{n}" for n in re.findall(r"rooms/(\w+)", files)},
+        domain: (
+            {f"nerode.kernel.domains.{n}" for n in re.findall(r"domains/(\w+)", files)},
             int(n.replace(",", "")),
         )
-        for room, files, n in rows
+        for domain, files, n in rows
     }
 
 
-def test_the_page_of_certificates_says_how_long_core_and_rooms_are() -> None:
+def test_the_page_of_certificates_says_how_long_core_and_domains_are() -> None:
     stated = re.search(r"The core has about ([\d,]+) lines", PAGE.read_text())
     assert stated is not None
     assert abs(lines_of(CORE) - int(stated.group(1).replace(",", ""))) <= 50
-    rooms = stated_rooms()
-    files = {f"nerode.kernel.rooms.{p.stem}" for p in (SOURCE / "nerode" / "kernel" / "rooms").glob("*.py")}
-    assert set().union(*(modules for modules, _ in rooms.values())) == files - {
-        "nerode.kernel.rooms.__init__"
+    domains = stated_domains()
+    files = {
+        f"nerode.kernel.domains.{p.stem}" for p in (SOURCE / "nerode" / "kernel" / "domains").glob("*.py")
     }
-    for room, (modules, lines) in rooms.items():
-        assert abs(lines_of(modules) - lines) <= 50, room
+    assert set().union(*(modules for modules, _ in domains.values())) == files - {
+        "nerode.kernel.domains.__init__"
+    }
+    for domain, (modules, lines) in domains.items():
+        assert abs(lines_of(modules) - lines) <= 50, domain

@@ -9,8 +9,8 @@ import pytest
 
 from nerode import kernel
 from nerode.compiler import compile_language
+from nerode.kernel.domains.spans import SpanArithmetic
 from nerode.kernel.network import read_network
-from nerode.kernel.rooms.spans import SpanArithmetic
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.work import Undecided, WorkCount
 from nerode.languages import describe_language, resolve_language

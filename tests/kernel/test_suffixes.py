@@ -16,10 +16,10 @@ from benchmarks._arpa_training import DecimalOracle
 from nerode import kernel
 from nerode.compiler import compile_language
 from nerode.core import InputError
+from nerode.kernel.domains.spans import ONE
+from nerode.kernel.domains.suffixes import ContextCells, _ten_to
 from nerode.kernel.languages import read_language
 from nerode.kernel.network import read_network
-from nerode.kernel.rooms.spans import ONE
-from nerode.kernel.rooms.suffixes import ContextCells, _ten_to
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, Unreadable, WorkCount
 from nerode.languages import describe_language

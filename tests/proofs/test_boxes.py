@@ -19,7 +19,7 @@ from nerode.kernel import (
     language_claim,
     prove,
 )
-from nerode.kernel.rooms.boxes import noise_claim
+from nerode.kernel.domains.boxes import noise_claim
 from nerode.languages import describe_language, language_hash
 from nerode.languages.bestiary import find_language
 from nerode.network import network_hash, network_to_json

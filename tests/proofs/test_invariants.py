@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nerode.kernel import PREDICT, VALID_PREFIXES, Certificate, Failure, Unreadable, covers, prove
-from nerode.kernel.rooms import unknowns
+from nerode.kernel.domains import unknowns
 from nerode.languages import (
     Alphabet,
     CounterLanguage,

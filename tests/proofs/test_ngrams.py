@@ -19,7 +19,7 @@ from nerode.kernel import (
     certificate_to_json,
     content_hash,
 )
-from nerode.kernel.rooms.ngrams import ngram_claim, rounded_up
+from nerode.kernel.domains.ngrams import ngram_claim, rounded_up
 from nerode.languages import Alphabet, describe_language
 from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
 from nerode.network import Network, network_from_json, network_to_json

@@ -20,7 +20,7 @@ from nerode.kernel import (
     certificate_to_json,
     content_hash,
 )
-from nerode.kernel.rooms.boxes import noise_claim, rounded_claim
+from nerode.kernel.domains.boxes import noise_claim, rounded_claim
 from nerode.languages import describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import PointDecoder, network_hash, network_to_json

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.kernel import WINDOW, Certificate, certificate_to_json
-from nerode.kernel.rooms.windows import window_claim
+from nerode.kernel.domains.windows import window_claim
 from nerode.languages import Dfa, Language, describe_language
 from nerode.languages.bestiary import find_language
 from nerode.network import Fixed, Interpreter, Network, network_to_json

@@ -19,7 +19,7 @@ What every check needs is the core, the modules of this folder. In the order in 
     covers      from the evidence of a method to the claims that follow
     check       the whole check
 
-`rooms` has what only some certificates need. A room is imported when a certificate asks for it: by a method
+`domains` has what only some certificates need. Each is imported when a certificate asks for it: by a method
 (`covers`), by the form of its language (`languages`) or by irrational numbers in its network (`network`).
 """
 
@@ -70,14 +70,14 @@ from nerode.kernel.reader import canonical_text, content_hash
 from nerode.kernel.work import OverBudget, Undecided, Unreadable, WorkBudget
 
 if TYPE_CHECKING:
-    from nerode.kernel.rooms.finders import ProvedEvidence, prove, seal
+    from nerode.kernel.domains.finders import ProvedEvidence, prove, seal
 else:
 
     def __getattr__(name: str) -> object:
         """Returns what finders need; a check does without."""
         if name not in ("ProvedEvidence", "prove", "seal"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from nerode.kernel.rooms import finders
+        from nerode.kernel.domains import finders
 
         return getattr(finders, name)
 

@@ -38,13 +38,13 @@ class MethodRow:
     """The evidence of a method, and where it is checked.
 
     Attributes:
-        room: "core", or the room that is imported for it.
+        domain: "core", or the optional module (in `domains`) that is imported for it.
         needed: the keys of the evidence, besides those that all covers have.
         optional: the keys that it may have.
         exact: whether its cells hold the numbers of the network exactly, so that sums can be bounded.
     """
 
-    room: str
+    domain: str
     needed: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     exact: bool = False
@@ -89,9 +89,9 @@ def check_evidence(evidence: Json, method: str, *, complete: bool) -> Mapping[st
     """
     row = METHOD_ROWS[method]
     keys = row.needed
-    if row.room != "windows":
+    if row.domain != "windows":
         # Where distributions are compared, the next cell is known without the network: nothing is walked.
-        completed = ("cells",) if row.room == "distributions" else ("cells", "digest")
+        completed = ("cells",) if row.domain == "distributions" else ("cells", "digest")
         keys = ("task", *keys, *(completed if complete else ()))
     return check_keys(evidence, keys, "evidence", row.optional)
 
@@ -116,20 +116,20 @@ def derive(
     Raises:
         Unreadable: if the evidence does not have its form.
     """
-    room = METHOD_ROWS[method].room
+    needed = METHOD_ROWS[method].domain
     try:
-        if room == "windows":
-            from nerode.kernel.rooms.windows import window_claims
+        if needed == "windows":
+            from nerode.kernel.domains.windows import window_claims
 
             sizes = [eps] if stated is None else [claim.eps for claim in stated]
             given = [size for size in sizes if size is not None]
             return Derivation(claims=window_claims(problem, method, evidence, given))
         task = choice(*LANGUAGE_TASKS)(evidence["task"], "task")
-        if room == "distributions":
+        if needed == "distributions":
             return _compare(problem, method, evidence, task)(task, stated, eps)
         return _derive_cover(problem, method, evidence, task, stated)
     except Undecided as doubt:
-        word = find_failing_word(problem, task) if stated is None and room != "windows" else None
+        word = find_failing_word(problem, task) if stated is None and needed != "windows" else None
         return Derivation(failure=word or Failure(what=str(doubt), entry=f"evidence.{method}"))
 
 
@@ -138,10 +138,10 @@ def _compare(
 ) -> Callable[[str, Sequence[Claim] | None, Fraction | None], Derivation]:
     """The network compared with a model of distributions: what follows for a task, claims and a size."""
     if method == "n-gram-contexts":
-        from nerode.kernel.rooms.ngrams import compare_windows
+        from nerode.kernel.domains.ngrams import compare_windows
 
         return compare_windows(problem, evidence, task).derive
-    from nerode.kernel.rooms.suffixes import compare_contexts
+    from nerode.kernel.domains.suffixes import compare_contexts
 
     return compare_contexts(problem, evidence, task).derive
 
@@ -164,19 +164,19 @@ def _derive_cover(
     meter = None
     row = METHOD_ROWS[method]
     domain: Domain
-    if row.room == "core":
+    if row.domain == "core":
         if floats:
-            from nerode.kernel.rooms.meter import ExactnessMeter
+            from nerode.kernel.domains.meter import ExactnessMeter
 
             meter = ExactnessMeter(problem.network)
         domain = PointDomain(problem, Stepper(problem.network, ExactArithmetic(problem.network, meter)))
-    elif row.room == "boxes":
-        from nerode.kernel.rooms.boxes import BoxDomain, NodeDomain
+    elif row.domain == "boxes":
+        from nerode.kernel.domains.boxes import BoxDomain, NodeDomain
 
         domain = BoxDomain(problem, cover) if method == "boxes" else NodeDomain(problem, cover)
     else:
-        from nerode.kernel.rooms.knowledge import read_knowledge
-        from nerode.kernel.rooms.unknowns import MAX_CELLS, UnknownsDomain
+        from nerode.kernel.domains.knowledge import read_knowledge
+        from nerode.kernel.domains.unknowns import MAX_CELLS, UnknownsDomain
 
         known = read_knowledge(cover, problem.network)
         failure = find_failing_word(problem, task, limit=_FIRST_LOOK) if row.exact else None
@@ -193,8 +193,8 @@ def _derive_cover(
         if not result.closed:
             return Derivation(failure=_failure(problem, method, task, result))
         claims += meter.claims(each) if meter is not None else []
-    if row.room == "boxes":
-        from nerode.kernel.rooms.boxes import claims_under_noise
+    if row.domain == "boxes":
+        from nerode.kernel.domains.boxes import claims_under_noise
 
         claims += claims_under_noise(problem, method, cover, task, stated, result.cells)
     return Derivation(found={"cells": result.cells, "digest": result.digest}, claims=claims)
@@ -229,6 +229,6 @@ def _exact_search(problem: CheckProblem) -> Domain:
 
 
 def _span_search(problem: CheckProblem) -> Domain:
-    from nerode.kernel.rooms.boxes import SearchDomain
+    from nerode.kernel.domains.boxes import SearchDomain
 
     return SearchDomain(problem)

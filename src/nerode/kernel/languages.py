@@ -1,4 +1,4 @@
-"""The kernel's own reading of languages: automata and brackets; rooms have counter machines and models.
+"""The kernel's own reading of languages: automata and brackets; domains have counter machines and models.
 
 What is verified of the file: every object has exactly its keys, every number is within bounds, and an
 automaton is complete. Only the definition counts, not what a language says of itself.
@@ -110,7 +110,7 @@ _BRACKETS = record(
 
 
 def read_language(data: Json, work: WorkCount) -> LanguageMachine:
-    """Returns the language of JSON values; a room is imported where the form is one of its own.
+    """Returns the language of JSON values; a domain is imported where the form is one of its own.
 
     Raises:
         Unreadable: with the first thing that is missing, unknown, too large or of the wrong size.
@@ -125,10 +125,10 @@ def read_language(data: Json, work: WorkCount) -> LanguageMachine:
         case "brackets":
             return _brackets(_BRACKETS(definition, what))
         case "counters":
-            from nerode.kernel.rooms.counters import read_counter_machine
+            from nerode.kernel.domains.counters import read_counter_machine
 
             return read_counter_machine(definition, what)
-    from nerode.kernel.rooms.models import read_model
+    from nerode.kernel.domains.models import read_model
 
     return read_model(definition, what, work)
 

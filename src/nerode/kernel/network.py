@@ -249,7 +249,7 @@ def _field(written: list[Json], work: WorkCount) -> NumberReader:
     """The reader of all numbers of a network; roots of unity are read where some text has one."""
     if not any("e(" in text for text in _texts(written)):
         return NumberReader(work)
-    from nerode.kernel.rooms.roots import Field
+    from nerode.kernel.domains.roots import Field
 
     return Field.around(_texts(written), work)
 

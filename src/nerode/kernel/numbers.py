@@ -1,7 +1,7 @@
 """Exact numbers: whole numbers and fractions, and what the kernel asks of numbers that are neither.
 
 A rational number is an `int` or a `Fraction`. Everything else is `Irrational`: a sum of roots of unity, which
-`rooms.roots` computes with. The written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`,
+`domains.roots` computes with. The written form is a sum of terms such as `-3/4`, `e(7/60)` or `1/2*e(1/8)`,
 where e(k/m) = exp(2πi k/m). No float is used anywhere.
 """
 
@@ -111,7 +111,7 @@ def ratio(numerator: int, denominator: int) -> int | Ratio:
 class Irrational:
     """A number that is not rational, as the kernel uses it: sums, products, parts, and a sign if it is real.
 
-    `rooms/roots.py` has its operations. It is no ABC, whose `isinstance` is slower: every sum asks.
+    `domains/roots.py` has its operations. It is no ABC, whose `isinstance` is slower: every sum asks.
 
     Attributes:
         numerators: whole numbers that it is written with, over one denominator.
@@ -169,7 +169,7 @@ _Number = TypeVar("_Number", int, Fraction, Number)
 
 
 Value = Any
-"""What a coordinate may hold in exact arithmetic: a number or, in `rooms.forms`, a form over unknowns."""
+"""What a coordinate may hold in exact arithmetic: a number or, in `domains.forms`, a form over unknowns."""
 
 
 class NumberReader:
@@ -362,7 +362,7 @@ def combined(
 
 
 class Region:
-    """Answers about values that are numbers; `rooms.forms` has regions where they depend on unknowns."""
+    """Answers about values that are numbers; `domains.forms` has regions where they depend on unknowns."""
 
     __slots__ = ()
 

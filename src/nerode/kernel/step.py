@@ -1,7 +1,7 @@
 """One step of a network, written once, over the values of an arithmetic.
 
     ExactArithmetic        exact numbers, or forms over the unknowns of a region; piecewise linear networks
-    rooms.spans            intervals with outward rounding, and noise on every coordinate; all networks
+    domains.spans          intervals with outward rounding, and noise on every coordinate; all networks
 
 The formulas are those of the network format; the code shares nothing with the compiler's interpreter. A
 value that is missing from a table is zero: with one-hot vectors nearly everything is. A meter, if one is

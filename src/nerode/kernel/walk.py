@@ -112,7 +112,7 @@ class _Walker:
         self.limit = limit
         self.order: list[Any] = []
         self.number: dict[WalkCell, int] = {}
-        self.came: list[tuple[int, int]] = []
+        self.predecessor: list[tuple[int, int]] = []
         self.full = False
 
     def run(self) -> WalkResult:
@@ -184,7 +184,7 @@ class _Walker:
                 return -1
             self.number[cell] = known
             self.order.append(cell)
-            self.came.append((i, letter))
+            self.predecessor.append((i, letter))
             self.work.count_cells(len(self.order))
         return known
 
@@ -192,7 +192,7 @@ class _Walker:
         """A word that leads to a cell."""
         letters = []
         while i > 0:
-            i, letter = self.came[i]
+            i, letter = self.predecessor[i]
             letters.append(letter)
         return tuple(reversed(letters))
 

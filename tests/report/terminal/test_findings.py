@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from nerode.kernel.rooms.windows import fragile_claim
+from nerode.kernel.domains.windows import fragile_claim
 from nerode.proofs import (
     EXACT,
     PREDICT,

@@ -21,13 +21,13 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import EXACT, PREDICT, Claim, Failure, Refutation
+from nerode.kernel.domains.models import START, BackoffTable
+from nerode.kernel.domains.ngrams import ModelComparison, shown_decimal
+from nerode.kernel.domains.spans import ONE, PLACES, Span, divide, exp, multiply
+from nerode.kernel.domains.words import WordUnits, require_window
 from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows
 from nerode.kernel.numbers import plain
-from nerode.kernel.rooms.models import START, BackoffTable
-from nerode.kernel.rooms.ngrams import ModelComparison, shown_decimal
-from nerode.kernel.rooms.spans import ONE, PLACES, Span, divide, exp, multiply
-from nerode.kernel.rooms.words import WordUnits, require_window
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, WorkCount
 

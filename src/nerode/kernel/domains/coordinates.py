@@ -17,9 +17,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nerode.kernel.domains.forms import AffineForm, Cut, FormRegion, Value, ValueRange
 from nerode.kernel.network import Place
 from nerode.kernel.numbers import Number, Rational, grid_of, rational
-from nerode.kernel.rooms.forms import AffineForm, Cut, FormRegion, Value, ValueRange
 from nerode.kernel.step import States
 from nerode.kernel.work import Undecided
 

@@ -9,7 +9,7 @@ What is verified, over all states of all cells that a walk visits:
 2. The same for every grouping of a parallel scan ("any order"): `_scan_needs`.
 3. The format holds every weight exactly, and nothing is finer than its smallest normal number.
 
-Where sums grow with the length (`rooms.forms`), the claim says up to which length they fit.
+Where sums grow with the length (`domains.forms`), the claim says up to which length they fit.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import DONE, DTYPES, UNDER_NOISE, Claim
+from nerode.kernel.domains.meter import fits
+from nerode.kernel.domains.spans import ONE, Span, SpanArithmetic, SpanRows, inner, outer
 from nerode.kernel.letters import NextLetters
 from nerode.kernel.network import AffineMove, CheckedNetwork, PointTable, Row, ScoreRows, now
 from nerode.kernel.numbers import Number, rational, read_interval, read_rational
 from nerode.kernel.reader import entries, listing, quoted, whole
-from nerode.kernel.rooms.meter import fits
-from nerode.kernel.rooms.spans import ONE, Span, SpanArithmetic, SpanRows, inner, outer
 from nerode.kernel.step import States, Stepper
 from nerode.kernel.walk import CheckProblem, ConfigurationDomain, Image, PointDomain, WalkCell, walk
 from nerode.kernel.work import Undecided, Unreadable

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from nerode.kernel.domains.meter import ExactnessMeter, size
 from nerode.kernel.network import CheckedNetwork
 from nerode.kernel.numbers import (
     NUMBERS,
@@ -26,7 +27,6 @@ from nerode.kernel.numbers import (
     known_rational,
     sign,
 )
-from nerode.kernel.rooms.meter import ExactnessMeter, size
 from nerode.kernel.work import Undecided
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequen
 from dataclasses import dataclass
 from fractions import Fraction
 
+from nerode.kernel.domains.windows import nilpotent_window
 from nerode.kernel.network import AffineMove, CheckedLayer, CheckedNetwork, now, seen_unit, split_rows
 from nerode.kernel.numbers import Number, combined, rational
-from nerode.kernel.rooms.windows import nilpotent_window
 from nerode.kernel.work import Undecided
 
 Vector = dict[int, Fraction]

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.kernel.network import CheckedNetwork, Place
-from nerode.kernel.numbers import Rational, plain, read_rational
-from nerode.kernel.reader import Reader, entries, listing, quoted, record, table, whole
-from nerode.kernel.rooms.coordinates import (
+from nerode.kernel.domains.coordinates import (
     AffineCoordinate,
     CappedCoordinate,
     Coordinate,
     SlotCoordinate,
     TallyCoordinate,
 )
-from nerode.kernel.rooms.counters import MAX_STEP
-from nerode.kernel.rooms.forms import ValueRange
+from nerode.kernel.domains.counters import MAX_STEP
+from nerode.kernel.domains.forms import ValueRange
+from nerode.kernel.network import CheckedNetwork, Place
+from nerode.kernel.numbers import Rational, plain, read_rational
+from nerode.kernel.reader import Reader, entries, listing, quoted, record, table, whole
 from nerode.kernel.work import Unreadable
 
 Json = Any

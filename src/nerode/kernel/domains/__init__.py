@@ -1,4 +1,4 @@
-"""Rooms of the kernel: what only some certificates need; each is imported when one asks for it.
+"""Domains of the kernel: what only some certificates need; each is imported when one asks for it.
 
 floats          meter           where float arithmetic makes no error: claims in a float format
 irrational      roots           networks whose numbers are sums of roots of unity

@@ -17,12 +17,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nerode.kernel.domains.coordinates import CellStep, ExactCoordinate
+from nerode.kernel.domains.counters import CounterTable
+from nerode.kernel.domains.forms import CounterMeter, Cut, FormRegion, ValueRange
+from nerode.kernel.domains.knowledge import CoordinateKnowledge, CounterClasses
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
-from nerode.kernel.rooms.coordinates import CellStep, ExactCoordinate
-from nerode.kernel.rooms.counters import CounterTable
-from nerode.kernel.rooms.forms import CounterMeter, Cut, FormRegion, ValueRange
-from nerode.kernel.rooms.knowledge import CoordinateKnowledge, CounterClasses
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
 from nerode.kernel.walk import CheckProblem, Domain, Image, WalkCell
 from nerode.kernel.work import Undecided, Unreadable, WorkCount

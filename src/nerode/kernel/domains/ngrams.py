@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 from nerode.kernel.claims import EXACT, PREDICT, VALID_PREFIXES, Claim, Derivation, Failure, Refutation
+from nerode.kernel.domains.models import NgramTable
+from nerode.kernel.domains.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows, Weight
 from nerode.kernel.numbers import num_bits, rational
 from nerode.kernel.reader import quoted
-from nerode.kernel.rooms.models import NgramTable
-from nerode.kernel.rooms.words import Lanes, WordUnits, is_linear, only_layer, require_window
 from nerode.kernel.step import ExactArithmetic, Stepper
 from nerode.kernel.walk import CheckProblem
 from nerode.kernel.work import Undecided, WorkCount
@@ -405,16 +405,16 @@ def _prefix_to(model: NgramTable, window: Window) -> tuple[int, ...]:
     if window not in model.contexts:
         return window
     goal = model.contexts[window]
-    came: dict[int, tuple[int, int]] = {0: (0, 0)}
+    predecessor: dict[int, tuple[int, int]] = {0: (0, 0)}
     queue = [0]
     for state in queue:
         for word in model.legal(state).letters:
             target = model.advance(state, word)
-            if target not in came:
-                came[target] = (state, word)
+            if target not in predecessor:
+                predecessor[target] = (state, word)
                 queue.append(target)
     words = []
     while goal:
-        goal, word = came[goal]
+        goal, word = predecessor[goal]
         words.append(word)
     return tuple(reversed(words))
