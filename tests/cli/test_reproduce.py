@@ -50,6 +50,36 @@ def test_a_table_is_run_kept_and_listed(tiny, tmp_path):
     assert "agrees?" in plain.out
 
 
+def test_what_is_left_goes_on_line_by_line(tiny, tmp_path):
+    kept, runs = tmp_path / "experiments", tmp_path / "runs"
+    words = ("reproduce", "tiny", "--go-on", "--keep", str(kept), "--out", str(runs))
+    before = run(*words, "--done")
+    assert before.code == 0, before.err
+    assert "done 0 of 2 lines; left 2 lines, 4 runs" in before.out
+    assert "Parity · GRU: 3 runs of about" in before.out
+    # As if it had been killed after two seeds of a line: these are not made again.
+    assert run("reproduce", "tiny", "--seeds", "2", "--out", str(runs), "--settle", "off").code == 0
+    assert "Parity · GRU: 1 runs of about" in run(*words, "--done").out
+    first = run(*words, "--settle", "off")
+    assert first.code == 0, first.err
+    assert first.out.count("seed 2: done") == 1
+    assert "seed 1: done" not in first.out.replace("seed 1: done already", "")
+    assert first.out.splitlines()[-1].endswith("done 2 of 2 lines; left 0 lines, 0 runs, about 0.0 CPU hours")
+    (line,) = (
+        x for x in json.loads((kept / "reproduce/tiny/table-1.json").read_text())["lines"] if x["keys"]
+    )
+    assert (line["seeds"], line["missing"]) == ([0, 1, 2], [])
+    assert [len(line[name]) for name in ("commits", "weights", "curves", "keys")] == [3, 3, 3, 3]
+    assert len(set(line["weights"])) == 3
+    assert line["curves"][0][-1][0] == 3
+    # A line that is kept needs no folder of runs.
+    other = run(
+        "reproduce", "tiny", "--go-on", "--keep", str(kept), "--out", str(tmp_path / "none"), "--done"
+    )
+    assert "done 2 of 2 lines" in other.out
+    assert run(*words, "--seeds", "1").code == 2
+
+
 def test_the_table_of_claims_of_one_paper(tiny, tmp_path):
     kept = tmp_path / "experiments"
     run("reproduce", "tiny", "--seeds", "1", "--out", str(tmp_path / "runs"), "--keep", str(kept))

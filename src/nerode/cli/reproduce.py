@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from nerode.records import claim_store
 if TYPE_CHECKING:
     from nerode.records import TableResult
     from nerode.reproduce import Paper, PaperTable
+    from nerode.reproduce.measuring import QueuedLine
 
 EXPERIMENTS = Path("experiments")
 
@@ -36,6 +38,12 @@ EXPERIMENTS = Path("experiments")
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Number of seeds; that of each line by default.")
 @default_option("--jobs", type=click.IntRange(1, 256), default=1, help="Number of runs at the same time.")
 @click.option("--done", is_flag=True, help="Run nothing; use the runs that are in --out.")
+@click.option(
+    "--go-on",
+    is_flag=True,
+    help="Run line by line, the most published numbers per CPU hour first, and keep each line when it is "
+    "whole. It can be stopped at any time: the same command goes on. With --done it shows what is left.",
+)
 @default_option(
     "--out",
     type=FOLDER,
@@ -59,6 +67,7 @@ def reproduce(
     seeds: int | None,
     jobs: int,
     done: bool,
+    go_on: bool,
     out: Path,
     keep: Path | None,
     claims: bool,
@@ -72,6 +81,7 @@ def reproduce(
     nerode reproduce ngram-ssm
     nerode reproduce memory:table-4 --seeds 5 --jobs 2
     nerode reproduce sarrof:counters --scale paper --out sweeps
+    nerode reproduce --all --go-on --keep experiments
     nerode reproduce --all --table > experiments/README.md
     """
     if claims:
@@ -87,8 +97,65 @@ def reproduce(
         claim_store(out, force=force)
     if keep is not None:
         claim_folder(keep / "reproduce", holds=("*/*.json",), of="kept tables", force=force)
+    if go_on:
+        if seeds is not None or as_json:
+            raise InputError(
+                "--go-on runs all seeds of a line and prints its progress; leave --seeds and --json"
+            )
+        _go_on(tables, out, keep or EXPERIMENTS, 0 if done else jobs, settle=settle)
+        return
     for paper, table in tables:
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json, settle=settle)
+
+
+def _go_on(
+    tables: Sequence[tuple[Paper, PaperTable]], out: Path, keep: Path, jobs: int, *, settle: float
+) -> None:
+    """Runs what is left line by line; without jobs it only shows that."""
+    from nerode.records import read_tables, write_table
+    from nerode.report import table_markdown
+    from nerode.reproduce import find_tables, judge_again
+    from nerode.reproduce.measuring import list_queue, merge_lines, run_table, update_queue
+
+    lines = list_queue(tables)
+    failed: set[str] = set()
+    while True:
+        kept = {
+            (result.paper, result.table): judge_again(
+                result, next(table for _, table in find_tables(f"{result.paper}:{result.table}"))
+            )
+            for result in read_tables(keep / "reproduce")
+        }
+        queue = update_queue(lines, out=out, kept=list(kept.values()))
+        left = [own for own in queue if not own.kept and own.name not in failed]
+        _show_queue(queue, left, details=not jobs)
+        if not jobs or not left:
+            return
+        now = left[0]
+        result = run_table(
+            now.paper, replace(now.table, lines=(now.line,)), out=out, jobs=jobs, on_line=click.echo
+        )
+        if result.lines and any(line.failed for line in result.lines if line.kind == "trained"):
+            failed.add(now.name)
+            continue
+        result = _settled(result, out, settle)
+        result = merge_lines(result, kept.get((now.paper.name, now.table.name)), now.table)
+        path = write_table(keep / "reproduce", result)
+        write_atomically(path.with_suffix(".md"), table_markdown(result))
+
+
+def _show_queue(queue: Sequence[QueuedLine], left: Sequence[QueuedLine], *, details: bool) -> None:
+    """Prints how many lines and runs are done, which line is next, and what is left in hours."""
+    runs = sum(own.missing for own in left)
+    click.echo(
+        f"{datetime.now(UTC):%H:%M} done {len(queue) - len(left)} of {len(queue)} lines; left {len(left)} "
+        f"lines, {runs} runs, about {sum(own.hours for own in left):.1f} CPU hours"
+    )
+    for own in left if details else left[:1]:
+        click.echo(
+            f"{'  ' if details else 'next: '}{own.name}: {own.missing} runs of about {own.seconds:.0f} "
+            f"CPU s, {own.cells} numbers"
+        )
 
 
 def _find(asked: Sequence[str], everything: bool) -> list[tuple[Paper, PaperTable]]:

@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     )
     from nerode.records.subject import Bits, Reading
     from nerode.records.tables import (
+        CURVE,
         CellResult,
         LineResult,
         TableResult,

@@ -18,6 +18,9 @@ TABLE_VERSION = 1
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t for 1, 2, … degrees of freedom."""
 
+CURVE = 40
+"""Most points of a learning curve of a kept run."""
+
 _DERIVED = ("median", "mean", "half_width", "low", "high")
 """What the JSON of a cell has besides its fields."""
 
@@ -128,6 +131,9 @@ class LineResult:
         claims: what was proved of a compiled network, as its certificate has it.
         note: what differs from the paper.
         ends: how each run ended that is settled: its mark, and the word that it gets wrong.
+        commits: the source of each run.
+        weights: SHA-256 of the file of weights of each run; empty for one that diverged.
+        curves: of each run, the step and the validation accuracy, at most `CURVE` of them.
     """
 
     row: str
@@ -151,6 +157,9 @@ class LineResult:
     ends: tuple[str, ...] = ()
     language: str = ""
     architecture: str = ""
+    commits: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    curves: tuple[tuple[tuple[float, ...], ...], ...] = ()
 
     @property
     def task(self) -> str:
@@ -158,10 +167,11 @@ class LineResult:
         return f"{self.row} (here {self.here})" if self.here else self.row
 
     def to_json(self) -> dict[str, Any]:
-        """Returns plain values; ends are younger than the kept tables and left out where there are none."""
+        """Returns plain values; what is younger than the kept tables is left out where there is none."""
         plain = {**to_mapping(self), "cells": [cell.to_json() for cell in self.cells]}
-        if not self.ends:
-            del plain["ends"]
+        for name in ("ends", "commits", "weights", "curves"):
+            if not plain[name]:
+                del plain[name]
         return plain
 
 

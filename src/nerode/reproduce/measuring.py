@@ -6,27 +6,34 @@ name of each float format the record of `nerode polish`.
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
+import math
 import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from nerode.core import Budget, InputError, read_json_lines, to_mapping
+from nerode.core import Budget, InputError, from_mapping, read_json_lines, to_mapping
 from nerode.languages import resolve_language
+from nerode.models import WEIGHTS_FILE
 from nerode.models.network_module import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.records import (
+    CURVE,
     CellResult,
     LineResult,
     Measure,
     RunRecord,
     RunStore,
     TableResult,
+    TaskConfig,
     TrainSpec,
     merge_tables,
     read_run,
@@ -42,12 +49,22 @@ from nerode.reproduce.records import (
     Reading,
     TableLine,
     compare_cells,
+    judge_again,
 )
 from nerode.study import NetworkStudy, study_network, summarise_verdict
 from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import Prediction, Task, build_task
 from nerode.tasks.formal import LanguageSettings
-from nerode.training import TRAINING, describe_environment, draw_tests, make_spec, require_tests, run_key
+from nerode.training import (
+    MODEL,
+    TRAINING,
+    describe_environment,
+    draw_tests,
+    make_spec,
+    require_tests,
+    run_key,
+    spec_model,
+)
 
 _LENGTHS_OF_A_RANGE = 4
 """Lengths that stand for a range, its ends among them."""
@@ -198,12 +215,17 @@ def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
     """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
     if line.cpu is None:
         return []
-    first = make_spec(line.cpu)
-    lengths = lengths_to_test(build_task(first.task), readings_of(line))
+    lengths = _lengths_of(json.dumps(to_mapping(make_spec(line.cpu).task)), tuple(readings_of(line)))
     return [
         make_spec(merge_tables(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
         for seed in seeds
     ]
+
+
+@functools.cache
+def _lengths_of(task: str, readings: tuple[Reading, ...]) -> tuple[int, ...]:
+    """The lengths to test of a task as JSON: the models of a table share them, and they take a while."""
+    return lengths_to_test(build_task(from_mapping(TaskConfig, json.loads(task))), readings)
 
 
 def seeds_of(line: TableLine, count: int | None = None) -> range:
@@ -244,7 +266,9 @@ def run_table(
     specs = [specs_of(line, seeds_of(line, seeds)) for line in lines]
     records, failures = _run_all(lines, specs, out, jobs, on_line)
     results = [
-        _compiled_line(table, line) if line.compile_to else _trained_line(table, line, own, records, failures)
+        _compiled_line(table, line)
+        if line.compile_to
+        else _trained_line(table, line, own, records, failures, out)
         for line, own in zip(lines, specs, strict=True)
     ]
     measured = [line for line in results if _is_measured(line)]
@@ -274,6 +298,132 @@ def run_table(
         waiting=waiting,
         environment=describe_environment(),
         commits=tuple(commit for commit, _ in commits.most_common()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedLine:
+    """A line that can be run here, and what is left of it.
+
+    Attributes:
+        paper: its paper.
+        table: its table.
+        line: the line.
+        keys: of its runs; empty for a compiled network.
+        cells: published numbers that it gives, in all tables that share its runs.
+        missing: runs that are yet to be made.
+        seconds: CPU seconds of a run: the mean of those that are there, or an estimate.
+        kept: whether the kept results have it.
+    """
+
+    paper: Paper
+    table: PaperTable
+    line: TableLine
+    keys: tuple[str, ...]
+    cells: int
+    missing: int
+    seconds: float
+    kept: bool = False
+
+    @property
+    def hours(self) -> float:
+        """CPU hours that are left."""
+        return self.missing * self.seconds / 3600
+
+    @property
+    def cells_per_hour(self) -> float:
+        """Published numbers per CPU hour that is left; without end where all runs are there."""
+        return self.cells / self.hours if self.missing else math.inf
+
+    @property
+    def name(self) -> str:
+        """The line in words."""
+        return f"{self.paper.name}:{self.table.name} {self.line.row} · {self.line.model}"
+
+
+def list_queue(tables: Sequence[tuple[Paper, PaperTable]]) -> list[QueuedLine]:
+    """Returns all lines of tables that run here, with guesses of their time, as if none had been run."""
+    lines = [(paper, table, line) for paper, table in tables for line in table.lines if line.runs_here]
+    keys = [tuple(run_key(spec) for spec in specs_of(line, seeds_of(line))) for _, _, line in lines]
+    cells: Counter[str] = Counter()
+    for (_, _, line), own in zip(lines, keys, strict=True):
+        cells["".join(own)] += sum(cell.published is not None for cell in line.cells)
+    return [
+        QueuedLine(
+            paper=paper,
+            table=table,
+            line=line,
+            keys=own,
+            cells=max(1, cells["".join(own)]) if own else 1,
+            missing=len(own) or 1,
+            seconds=estimate_seconds(line) if own else _COMPILED_SECONDS,
+        )
+        for (paper, table, line), own in zip(lines, keys, strict=True)
+    ]
+
+
+_COMPILED_SECONDS = 5.0
+
+
+def update_queue(
+    queue: Sequence[QueuedLine], *, out: Path, kept: Sequence[TableResult] = ()
+) -> list[QueuedLine]:
+    """Returns the lines with what is left of them, those with most published numbers per CPU hour first.
+
+    Args:
+        queue: the lines.
+        out: the folder of the runs.
+        kept: results; a line of theirs with all runs of the registry is not run again.
+    """
+    store = RunStore(out)
+    whole = {
+        (result.paper, result.table, line.row, line.model, line.keys)
+        for result in kept
+        for line in result.lines
+        if not line.missing
+    }
+    found = []
+    for own in queue:
+        name = (own.paper.name, own.table.name, own.line.row, own.line.model, own.keys)
+        done = [read_run(store.folder(key)) for key in own.keys if store.is_done(key)]
+        spent = [record.cpu_seconds + record.evaluation_cpu_seconds for record in done]
+        found.append(
+            replace(
+                own,
+                kept=name in whole,
+                missing=0 if name in whole else len(own.keys) - len(done) if own.keys else 1,
+                seconds=sum(spent) / len(spent) if spent else own.seconds,
+            )
+        )
+    return sorted(found, key=lambda own: -own.cells_per_hour)
+
+
+_PER_TOKEN, _PER_WEIGHT = 1e-6, 1.5e-10
+"""CPU seconds of a position in a layer, and of a weight at a position: a guess from a few measured runs."""
+
+
+def estimate_seconds(line: TableLine) -> float:
+    """Returns a guess of the CPU seconds of a run of a line; it serves to put lines in order."""
+    spec = make_spec(line.cpu or {})
+    task = build_task(spec.task)
+    model = spec_model(spec.model, task, seed=0)
+    low, high = task.training_lengths
+    run = spec.run
+    updates = run.epochs * -(-run.sample // run.batch) if run.epochs else run.steps
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    per_position = _PER_TOKEN * spec.model.depth + _PER_WEIGHT * weights
+    return 1.0 + updates * (2e-3 * spec.model.depth + run.batch * (low + high) / 2 * per_position)
+
+
+def merge_lines(new: TableResult, kept: TableResult | None, table: PaperTable) -> TableResult:
+    """Returns a table with the whole lines of new runs, and the lines that were kept before elsewhere."""
+    whole = {(line.row, line.model): line for line in new.lines if not line.missing and not line.failed}
+    before = {} if kept is None else {(line.row, line.model): line for line in kept.lines}
+    names = dict.fromkeys([*((line.row, line.model) for line in table.lines), *whole, *before])
+    lines = tuple(whole.get(name) or before[name] for name in names if name in whole or name in before)
+    commits = Counter(commit for line in lines for commit in line.commits)
+    return judge_again(
+        replace(new, lines=lines, commits=tuple(commit for commit, _ in commits.most_common())), table
     )
 
 
@@ -328,6 +478,7 @@ def _trained_line(
     specs: Sequence[TrainSpec],
     records: Mapping[str, RunRecord],
     failures: Mapping[str, str],
+    out: Path,
 ) -> LineResult:
     found = [records[run_key(spec)] for spec in specs if run_key(spec) in records]
     values = [
@@ -354,7 +505,23 @@ def _trained_line(
         note=line.note,
         language=_language_by_length(line),
         architecture=line.architecture,
+        commits=tuple(str(record.environment.get("commit")) for record in found),
+        weights=tuple(_hash_of_weights(out, record) for record in found),
+        curves=tuple(map(_curve, found)),
     )
+
+
+def _hash_of_weights(out: Path, record: RunRecord) -> str:
+    """The SHA-256 of the file of weights of a run; empty for one that diverged and has none."""
+    path = RunStore(out).folder(record.key) / MODEL / WEIGHTS_FILE
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _curve(record: RunRecord) -> tuple[tuple[float, ...], ...]:
+    """The learning curve of a run, thinned."""
+    each = -(-len(record.history) // CURVE)
+    points = [(row.step, round(row.validation.accuracy(record.measure), 4)) for row in record.history]
+    return tuple(points[::-1][::each][::-1]) if points else ()
 
 
 def _language_by_length(line: TableLine) -> str:
