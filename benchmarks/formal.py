@@ -41,7 +41,7 @@ CLASSES = (
     *("dense", "ssm", "elman-relu", "transformer-hard"),
 )
 CHECKER = Path("out/formal/nerode-check")
-PROVED = ("joint-closure", "counter-invariant")
+PROVED = ("joint-closure", "counter-invariant", "saturating-closure")
 """Methods of exact claims that have a proof in `formal/`."""
 INTEGERS = "integer-exactness"
 TASKS = {kernel.PREDICT: "predict", kernel.VALID_PREFIXES: "valid", kernel.RECOGNISE: "recognise"}

@@ -2,7 +2,7 @@
    `check_files_sound` says what its "true" means.  The third file (a certificate) only gives hints; nothing has to be
    believed of it. *)
 From Coq Require Import QArith ZArith List Bool String.
-From Nerode Require Import Network Cover JointClosure Automata CounterInvariant CounterMachines Rounding Floats Reader.
+From Nerode Require Import Network Cover JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Reader.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -26,7 +26,11 @@ Definition holds_of_files (f : option format) (t : task) (network_file language_
 
 (* ---- hints ---- *)
 
-Record hints := Hints { increments : list (list Z); starts : list Z; cuts : list (Z * nat); shapes : list (list (option form)) }.
+(* Which cells to try: points; unknown counters; tallies with caps. *)
+Inductive hints :=
+| AsPoints
+| WithCounters (increments : list (list Z)) (starts : list Z) (cuts : list (Z * nat)) (shapes : list (list (option form)))
+| WithCaps (caps : list (list (option Z))).
 Definition one_counter (j : json) : option (Z * list Z * (Z * Z)) :=
   s <- field "start" j ;; s <- integer s ;; i <- field "increments" j ;; i <- list_of integer i ;;
   p <- field "points" j ;; p <- list_of integer p ;;
@@ -38,51 +42,62 @@ Fixpoint decimal (fuel n : nat) (acc : string) : string :=
       let acc := String (Ascii.ascii_of_nat (48 + Nat.modulo n 10)) acc in
       if Nat.ltb n 10 then acc else decimal fuel (Nat.div n 10) acc
   end.
+(* entries of evidence are named after the layer and the coordinate: "1:c0" *)
+Definition at_place (j : json) (i : nat) (name : string) : option json := field (decimal 9 i "" ++ ":" ++ name) j.
 Definition one_shape (affine : json) (i : nat) (name : string) : option form :=
-  l <- field (decimal 9 i "" ++ ":" ++ name) affine ;; l <- arr l ;;
+  l <- at_place affine i name ;; l <- arr l ;;
   match l with [c; cs] => c <- num c ;; cs <- list_of num cs ;; Some (c, trim cs) | _ => None end.
 Definition state_names (network : json) : option (list (list string)) :=
   l <- field "layers" network ;; list_of (fun j => s <- field "state" j ;; list_of text s) l.
 (* How many steps beyond the stated points values are cells of their own is found by trying. *)
 Definition tries (increments : list (list Z)) (starts : list Z) (points : list (Z * Z)) (shapes : list (list (option form)))
-  : list (option hints) :=
+  : list hints :=
   let step := fold_left (fun m l => fold_left (fun m d => Z.max m (Z.abs d)) l m) increments 0%Z in
   let cut margin p := ((fst p - margin * step)%Z, Z.to_nat (snd p - fst p + 2 * margin * step)) in
-  map (fun margin => Some (Hints increments starts (map (cut margin) points) shapes)) [0; 1; 2]%Z.
-Definition counter_hints (network evidence : json) : option (list (option hints)) :=
+  map (fun margin => WithCounters increments starts (map (cut margin) points) shapes) [0; 1; 2]%Z.
+Definition by_place {A} (f : nat -> string -> A) (names : list (list string)) : list (list A) :=
+  map (fun p => map (f (fst p)) (snd p)) (combine (seq 1 (List.length names)) names).
+Definition counter_hints (network evidence : json) : option (list hints) :=
   _ <- keys ["task"; "counters"] ["affine"; "cells"; "digest"] evidence ;;
   c <- field "counters" evidence ;; c <- list_of one_counter c ;; names <- state_names network ;;
   let letters := match c with (_, i, _) :: _ => List.length i | [] => O end in
   let affine := match field "affine" evidence with Some a => a | None => JObj [] end in
   Some (tries (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters)) (map (fun x => fst (fst x)) c)
-    (map snd c) (map (fun p => map (one_shape affine (fst p)) (snd p)) (combine (seq 1 (List.length names)) names))).
-(* the evidence of counters in a certificate, at the top or in one of its parts *)
-Definition evidence_of (certificate : json) : option json :=
-  let inside j := e <- field "evidence" j ;; field "counter-invariant" e in
+    (map snd c) (by_place (one_shape affine) names)).
+Definition cap_hints (network evidence : json) : option (list hints) :=
+  _ <- keys ["task"; "caps"] ["cells"; "digest"] evidence ;;
+  c <- field "caps" evidence ;; names <- state_names network ;;
+  Some [WithCaps (by_place (fun i name => j <- at_place c i name ;; integer j) names)].
+(* the evidence of a method in a certificate, at the top or in one of its parts *)
+Definition evidence_of (method : string) (certificate : json) : option json :=
+  let inside j := e <- field "evidence" j ;; field method e in
   match inside certificate, field "parts" certificate with
   | Some e, _ => Some e
   | None, Some (JArr l) => fold_right (fun j found => match inside j with Some e => Some e | None => found end) None l
   | None, _ => None
   end.
-(* what to try; None: nothing is said of counters, so the cells are points *)
-Definition read_hints (network_file certificate_file : string) : option (list (option hints)) :=
-  if certificate_file =? "" then Some [None]
+(* what to try; where nothing is said of counters or caps, the cells are points *)
+Definition read_hints (network_file certificate_file : string) : option (list hints) :=
+  if certificate_file =? "" then Some [AsPoints]
   else c <- parse certificate_file ;;
-       match evidence_of c with
-       | None => Some [None]
-       | Some e => n <- parse network_file ;; counter_hints n e
+       match evidence_of "counter-invariant" c, evidence_of "saturating-closure" c with
+       | Some e, _ => n <- parse network_file ;; counter_hints n e
+       | None, Some e => n <- parse network_file ;; cap_hints n e
+       | None, None => Some [AsPoints]
        end.
 
 (* ---- the check ---- *)
 
-Definition check_exact (t : task) (N : network) (L : language) (h : option hints) (most : nat) : bool :=
+Definition check_exact (t : task) (N : network) (L : language) (h : hints) (most : nat) : bool :=
   match L, h with
-  | Automaton D, None => check_dfa t N D most
-  | Brackets k d, None => check_brackets t N k d most
-  | Counting _, None => false
-  | Automaton D, Some h => check_dfa_counters t N D (increments h) (starts h) (cuts h) (shapes h) most
-  | Brackets k d, Some h => check_brackets_counters t N k d (increments h) (starts h) (cuts h) (shapes h) most
-  | Counting C, Some h => check_machine C t N (cuts h) (shapes h) most
+  | Automaton D, AsPoints => check_dfa t N D most
+  | Automaton D, WithCounters i s c f => check_dfa_counters t N D i s c f most
+  | Automaton D, WithCaps c => check_dfa_caps t N D c most
+  | Brackets k d, AsPoints => check_brackets t N k d most
+  | Brackets k d, WithCounters i s c f => check_brackets_counters t N k d i s c f most
+  | Brackets k d, WithCaps c => check_brackets_caps t N k d c most
+  | Counting C, WithCounters _ _ c f => check_machine C t N c f most
+  | Counting _, _ => false
   end.
 Definition check_format (f : format) (t : task) (N : network) (L : language) (most : nat) : bool :=
   match L with
@@ -90,21 +105,23 @@ Definition check_format (f : format) (t : task) (N : network) (L : language) (mo
   | Brackets k d => check_brackets_float f t N k d most
   | Counting _ => false
   end.
-Definition check_claim (f : option format) (t : task) (N : network) (L : language) (h : option hints) (most : nat) : bool :=
+Definition check_claim (f : option format) (t : task) (N : network) (L : language) (h : hints) (most : nat) : bool :=
   match f with None => check_exact t N L h most | Some f => check_format f t N L most end.
 Theorem check_claim_sound f t N L h most : check_claim f t N L h most = true -> claim f t N L.
 Proof.
   destruct f as [f|]; cbn [check_claim claim].
   - destruct L; cbn [check_format claim_in]; [apply check_dfa_float_sound|apply check_brackets_float_sound|discriminate].
   - destruct L, h; cbn [check_exact claim_in]; try discriminate.
-    + apply check_dfa_counters_sound.
     + apply check_dfa_sound.
-    + apply check_brackets_counters_sound.
+    + apply check_dfa_counters_sound.
+    + apply check_dfa_caps_sound.
     + apply check_brackets_sound.
+    + apply check_brackets_counters_sound.
+    + apply check_brackets_caps_sound.
     + apply check_machine_sound.
 Qed.
 
-Definition check_tries (f : option format) (t : task) (N : network) (L : language) (hs : list (option hints)) (most : nat) : bool :=
+Definition check_tries (f : option format) (t : task) (N : network) (L : language) (hs : list hints) (most : nat) : bool :=
   existsb (fun h => check_claim f t N L h most) hs.
 Theorem check_tries_sound f t N L hs most : check_tries f t N L hs most = true -> claim f t N L.
 Proof.

@@ -2,154 +2,20 @@
    adds a fixed amount; a cell knows an interval for each counter.  Increments, cuts and shapes are hints: whatever
    they are, `counters` is a cover, so a wrong hint only makes the check fail. *)
 From Coq Require Import QArith Qreduction ZArith List Bool Lia Lqa.
-From Nerode Require Import Network Related Cover JointClosure.
+From Nerode Require Import Network Related Cover JointClosure Forms.
 Import ListNotations.
 Set Implicit Arguments.
 Local Open Scope Q_scope.
 
-(* ---- forms ---- *)
-Definition form := (Q * list Q)%type.
-Fixpoint linear (cs : list Q) (n : list Z) : Q :=
-  match cs, n with c :: cs, z :: n => c * inject_Z z + linear cs n | _, _ => 0 end.
-Definition eval (f : form) (n : list Z) : Q := fst f + linear (snd f) n.
-
-Fixpoint plus (l m : list Q) : list Q :=
-  match l, m with
-  | [], _ => m
-  | _, [] => l
-  | c :: l, d :: m => match fadd c d, plus l m with Qmake 0 _, [] => [] | e, r => e :: r end
-  end.
-Definition form_add (f g : form) : form := (fadd (fst f) (fst g), plus (snd f) (snd g)).
-Definition form_scale (c : Q) (f : form) : form :=
-  match c with Qmake 0 _ => (0, []) | _ => (fmul c (fst f), map (fmul c) (snd f)) end.
-
-Lemma plus_ok n : forall l m, linear (plus l m) n == linear l n + linear m n.
-Proof.
-  induction n as [|z n IH]; intros [|c l] [|d m]; cbn; try ring.
-  - destruct (fadd c d) as [[|?|?] ?], (plus l m); cbn; ring.
-  - specialize (IH l m). pose proof (fadd_ok c d) as E.
-    destruct (fadd c d) as [[|a|a] e] eqn:F.
-    + assert (Z0' : c + d == 0) by (rewrite <- E; reflexivity).
-      destruct (plus l m) eqn:G; cbn in *.
-      * setoid_replace (c * inject_Z z + linear l n + (d * inject_Z z + linear m n))
-          with ((c + d) * inject_Z z + (linear l n + linear m n)) by ring. rewrite Z0', <- IH. destruct n; cbn; ring.
-      * rewrite IH. setoid_replace (0 # e) with (c + d) by (rewrite <- E; reflexivity). ring.
-    + cbn. rewrite IH, E. ring.
-    + cbn. rewrite IH, E. ring.
-Qed.
-Lemma map_linear c l : forall n, linear (map (fmul c) l) n == c * linear l n.
-Proof. induction l; intros [|z n]; cbn; try ring. rewrite IHl, fmul_ok. ring. Qed.
-Lemma form_add_ok f g n : eval (form_add f g) n == eval f n + eval g n.
-Proof. unfold eval, form_add; cbn. rewrite plus_ok, fadd_ok. ring. Qed.
-Lemma form_scale_ok c f n : eval (form_scale c f) n == c * eval f n.
-Proof.
-  unfold form_scale. destruct c as [[|a|a] d] eqn:E; unfold eval; cbn [fst snd].
-  - cbn. setoid_replace (0 # d) with 0 by reflexivity. destruct n; cbn; ring.
-  - rewrite map_linear, fmul_ok. ring.
-  - rewrite map_linear, fmul_ok. ring.
-Qed.
-
-(* ---- regions ---- *)
-Definition interval := (option Z * option Z)%type.
-Definition within_i (z : Z) (i : interval) : Prop :=
+(* whole numbers in a region *)
+Definition whole (n : list Z) : list Q := map inject_Z n.
+Definition within_z (z : Z) (i : interval) : Prop :=
   match fst i with Some l => (l <= z)%Z | None => True end /\ match snd i with Some u => (z <= u)%Z | None => True end.
-Definition region := list interval.
-Definition inreg (n : list Z) (r : region) : Prop := Forall2 within_i n r.
-
-Fixpoint upper (cs : list Q) (r : region) : option Q :=
-  match cs, r with
-  | c :: cs, i :: r =>
-      s <- upper cs r ;;
-      match Qnum c with
-      | Z0 => Some s
-      | Zpos _ => u <- snd i ;; Some (c * inject_Z u + s)
-      | Zneg _ => l <- fst i ;; Some (c * inject_Z l + s)
-      end
-  | _, _ => Some 0
-  end.
-Definition upper_form (f : form) (r : region) : option Q := u <- upper (snd f) r ;; Some (fst f + u).
-Definition at_most (f : form) (r : region) (c : Q) : bool :=
-  match upper_form f r with Some u => Qle_bool u c | None => false end.
-
-Lemma upper_ok n r : inreg n r -> forall cs u, upper cs r = Some u -> linear cs n <= u.
+Definition zreg (n : list Z) (r : region) : Prop := Forall2 within_z n r.
+Lemma zreg_in n r : zreg n r -> inreg (whole n) r.
 Proof.
-  induction 1 as [|z i n r [L U] ? IH]; intros [|c cs] u; cbn; try (intros E; injection E as <-; apply Qle_refl).
-  destruct (upper cs r) as [s|] eqn:E; cbn; [|discriminate]. specialize (IH _ _ E).
-  destruct c as [[|a|a] d]; cbn [Qnum].
-  - intros E'; injection E' as <-. setoid_replace ((0 # d) * inject_Z z + linear cs n) with (linear cs n); auto.
-    setoid_replace (0 # d) with 0 by reflexivity. ring.
-  - destruct (snd i) as [v|]; cbn; [|discriminate]. intros E'; injection E' as <-.
-    apply Qplus_le_compat; auto. rewrite !(Qmult_comm (Zpos a # d)). apply Qmult_le_compat_r; [|discriminate].
-    now rewrite <- Zle_Qle.
-  - destruct (fst i) as [v|]; cbn; [|discriminate]. intros E'; injection E' as <-.
-    apply Qplus_le_compat; auto. setoid_replace (Zneg a # d) with (- (Zpos a # d)) by reflexivity.
-    rewrite <- !Qopp_mult_distr_l || idtac.
-    setoid_replace (- (Zpos a # d) * inject_Z z) with (- (inject_Z z * (Zpos a # d))) by ring.
-    setoid_replace (- (Zpos a # d) * inject_Z v) with (- (inject_Z v * (Zpos a # d))) by ring.
-    apply Qopp_le_compat, Qmult_le_compat_r; [|discriminate]. now rewrite <- Zle_Qle.
-Qed.
-Lemma at_most_ok f r c n : at_most f r c = true -> inreg n r -> eval f n <= c.
-Proof.
-  unfold at_most, upper_form. destruct (upper (snd f) r) as [u|] eqn:E; cbn; [|discriminate].
-  rewrite Qle_bool_iff. intros L I. eapply Qle_trans; [|exact L]. unfold eval.
-  apply Qplus_le_compat; [apply Qle_refl|]. eapply upper_ok; eauto.
-Qed.
-
-(* strictly above c on the whole region *)
-Definition exceeds (f : form) (r : region) (c : Q) : bool :=
-  match upper_form (form_scale (-1) f) r with Some u => negb (Qle_bool (- c) u) | None => false end.
-Lemma exceeds_ok f r c n : exceeds f r c = true -> inreg n r -> c < eval f n.
-Proof.
-  unfold exceeds, upper_form. destruct (upper _ r) as [u|] eqn:E; cbn [bind]; [|discriminate].
-  intros K I. apply negb_true_iff in K. assert (K' : ~ (- c <= fst (form_scale (-1) f) + u)).
-  { rewrite <- Qle_bool_iff, K. discriminate. }
-  apply Qnot_le_lt in K'. pose proof (upper_ok I _ E) as U. pose proof (form_scale_ok (-1) f n) as S.
-  unfold eval in S at 1. lra.
-Qed.
-
-Definition forms (r : region) : arithmetic form :=
-  Arithmetic (fun c => Some (Qred c, [])) (fun b l => Some (fold_right (fun p s => form_add (form_scale (fst p) (snd p)) s) (Qred b, []) l))
-      (fun f g w => match f, g with
-                    | (c, []), _ => Some (form_add (form_scale c g) w)
-                    | _, (d, []) => Some (form_add (form_scale d f) w)
-                    | _, _ => None end)
-      (fun f => match f with
-                | (c, []) => Some (if Qle_bool c 0 then (0, []) else f)
-                | _ => if at_most f r 0 then Some (0, []) else if at_most (form_scale (-1) f) r 0 then Some f else None end)
-      (fun f c => match f with
-                  | (d, []) => Some (negb (Qle_bool d c))
-                  | _ => if at_most f r c then Some false else if exceeds f r c then Some true else None end).
-
-Definition means (n : list Z) (f : form) (q : Q) : Prop := eval f n == q.
-Lemma eval_const c n : eval (c, []) n == c.
-Proof. unfold eval; cbn. destruct n; cbn; ring. Qed.
-
-Lemma relu_le q : q <= 0 -> (if Qle_bool q 0 then 0 else q) == 0.
-Proof. intros. apply Qle_bool_iff in H. now rewrite H. Qed.
-Lemma relu_ge q : 0 <= q -> (if Qle_bool q 0 then 0 else q) == q.
-Proof. intros. destruct (Qle_bool q 0) eqn:E; [|reflexivity]. apply Qle_bool_iff in E. lra. Qed.
-
-Lemma forms_ok r n : inreg n r -> related (forms r) rational (means n).
-Proof.
-  intros I. split; unfold means; cbn [forms rational const sum gated relu above].
-  - intros. apply orel_some. rewrite eval_const. apply Qred_correct.
-  - intros b l m L. apply orel_some. induction L as [|[c f] [d w] l m [E F] ? IH]; cbn [fold_right fst snd] in *.
-    + rewrite eval_const. apply Qred_correct.
-    + rewrite form_add_ok, form_scale_ok, IH, E, F. reflexivity.
-  - intros [c [|x l]] w [d [|y m]] w' z z' E E' E''; cbv beta iota; try apply orel_none; apply orel_some;
-      rewrite form_add_ok, form_scale_ok; rewrite ?eval_const in *; rewrite <- E, <- E', <- E''; ring.
-  - intros [c [|x l]] w E; cbv beta iota.
-    + rewrite eval_const in E. apply orel_some. rewrite <- (Qle_bool_proper _ E).
-      destruct (Qle_bool c 0); [apply eval_const|]. now rewrite eval_const.
-    + destruct (at_most _ r 0) eqn:A; [|destruct (at_most (form_scale _ _) r 0) eqn:B; [|apply orel_none]]; apply orel_some.
-      * rewrite eval_const. symmetry. apply relu_le. rewrite <- E. eapply at_most_ok; eauto.
-      * pose proof (at_most_ok _ _ B I) as J. rewrite form_scale_ok, E in J. rewrite E. symmetry. apply relu_ge. lra.
-  - intros [c [|x l]] w d E; cbv beta iota.
-    + rewrite eval_const in E. apply orel_some. now rewrite (Qle_bool_proper _ E).
-    + destruct (at_most _ r d) eqn:A; [|destruct (exceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
-      * pose proof (at_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
-      * pose proof (exceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto.
-        apply Qle_bool_iff in L. lra.
+  induction 1 as [|z i n r [L U] ? IH]; cbn; constructor; auto.
+  split; [destruct (fst i)|destruct (snd i)]; auto; now rewrite <- Zle_Qle.
 Qed.
 
 (* ---- what is known of the configuration of the language ---- *)
@@ -170,15 +36,15 @@ Variable cuts : list (Z * nat).               (* for each counter: values p .. p
 Variable shapes : list (list (option form)).  (* for some coordinates: the form that they always have *)
 
 Hypothesis tells_first : tells K start_at first_known (first M).
-Hypothesis tells_next : forall n r k q a k', inreg n r -> tells K n k q -> known_next K r k a = Some k' ->
+Hypothesis tells_next : forall n r k q a k', zreg n r -> tells K n k q -> known_next K r k a = Some k' ->
   forall d, nth_error increments a = Some d -> tells K (shift n d) k' (next M q a).
-Hypothesis tells_allowed : forall n r k q x, inreg n r -> tells K n k q -> known_allowed K r k = Some x ->
+Hypothesis tells_allowed : forall n r k q x, zreg n r -> tells K n k q -> known_allowed K r k = Some x ->
   allowed M q = x.
 
 Definition shift_bound (b : option Z) (d : Z) : option Z := z <- b ;; Some (z + d)%Z.
 Definition shift_region (r : region) (d : list Z) : region :=
   map (fun p => (shift_bound (fst (fst p)) (snd p), shift_bound (snd (fst p)) (snd p))) (combine r d).
-Lemma shift_in n r : inreg n r -> forall d, inreg (shift n d) (shift_region r d).
+Lemma shift_in n r : zreg n r -> forall d, zreg (shift n d) (shift_region r d).
 Proof.
   induction 1 as [|z i n r [L U] ? IH]; intros [|x d]; cbn; try constructor.
   - split; cbn; [destruct (fst i)|destruct (snd i)]; cbn; auto; lia.
@@ -189,11 +55,11 @@ Fixpoint drift (cs : list Q) (d : list Z) : Q :=
 (* the same number, said of the counters after the letter *)
 Definition restate (d : list Z) (f : form) : form :=
   match snd f with [] => f | _ => (fadd (fst f) (fmul (-1) (drift (snd f) d)), snd f) end.
-Lemma restate_ok f n d : length n = length d -> eval (restate d f) (shift n d) == eval f n.
+Lemma restate_ok f n d : length n = length d -> eval (restate d f) (whole (shift n d)) == eval f (whole n).
 Proof.
-  intros L. assert (S : forall cs, linear cs (shift n d) == linear cs n + drift cs d).
+  intros L. assert (S : forall cs, linear cs (whole (shift n d)) == linear cs (whole n) + drift cs d).
   { revert d L. induction n as [|z n IH]; intros [|x d] L [|c cs]; cbn; try discriminate; try ring.
-    injection L as L. rewrite fadd_ok, fmul_ok. fold (shift n d). rewrite (IH _ L), inject_Z_plus. ring. }
+    injection L as L. rewrite fadd_ok, fmul_ok. fold (shift n d). fold (whole (shift n d)) (whole n). rewrite (IH _ L), inject_Z_plus. ring. }
   unfold restate. destruct f as [c [|e l]]; cbn [snd fst].
   - now rewrite !eval_const.
   - unfold eval. cbn [fst snd]. rewrite fadd_ok, fmul_ok, S. ring.
@@ -218,7 +84,7 @@ Fixpoint split (r : region) (ps : list (Z * nat)) : list region :=
   | i :: r, p :: ps => flat_map (fun j => map (cons j) (split r ps)) (pieces i p)
   | _, _ => [r]
   end.
-Lemma pieces_ok z i p : within_i z i -> exists j, In j (pieces i p) /\ within_i z j.
+Lemma pieces_ok z i p : within_z z i -> exists j, In j (pieces i p) /\ within_z z j.
 Proof.
   intros [L U]. unfold pieces. set (hi := (fst p + Z.of_nat (snd p))%Z).
   destruct (Z.lt_ge_cases z (fst p)) as [A|A].
@@ -234,7 +100,7 @@ Proof.
       * apply in_map_iff. exists (Z.to_nat (z - fst p)). split; [lia|]. apply in_seq. unfold hi in B. lia.
       * apply andb_true_iff. split; [destruct (fst i)|destruct (snd i)]; auto; now apply Z.leb_le.
 Qed.
-Lemma split_ok n r : inreg n r -> forall ps, exists s, In s (split r ps) /\ inreg n s.
+Lemma split_ok n r : zreg n r -> forall ps, exists s, In s (split r ps) /\ zreg n s.
 Proof.
   induction 1 as [|z i n r Z I IH]; intros [|p ps]; cbn [split]; try (eexists; split; [left; reflexivity|constructor; auto]; fail).
   destruct (pieces_ok p Z) as (j & Ij & Zj). destruct (IH ps) as (s & Is & Ns).
@@ -296,7 +162,7 @@ Proof.
   induction 1 as [|z i n r [L U] ? IH]; intros [|c cs]; cbn [pin_list linear fst snd]; try (cbn; ring).
   specialize (IH cs). destruct i as [[l|] [u|]]; cbn [fst snd] in *; try (rewrite push_ok; cbn [linear]; rewrite <- IH; ring).
   destruct (Z.eqb_spec l u); cbn [fst snd]; rewrite push_ok; cbn [linear]; rewrite <- IH; [|ring].
-  assert (z = l) by lia. subst z. rewrite fadd_ok, fmul_ok. ring.
+  assert (E : z == inject_Z l) by (subst u; apply Qle_antisym; auto). rewrite fadd_ok, fmul_ok, E. ring.
 Qed.
 Lemma pin_ok r f n : inreg n r -> eval (pin r f) n == eval f n.
 Proof.
@@ -307,7 +173,8 @@ Qed.
 (* ---- the cover ---- *)
 Definition ccell := (states form * known K * region)%type.
 Definition cholds (c : ccell) (hs : states Q) (q : conf M) : Prop :=
-  exists n, inreg n (snd c) /\ length n = length start_at /\ Forall2 (Forall2 (means n)) (fst (fst c)) hs /\ tells K n (snd (fst c)) q.
+  exists n, zreg n (snd c) /\ length n = length start_at /\ Forall2 (Forall2 (means (whole n))) (fst (fst c)) hs /\
+  tells K n (snd (fst c)) q.
 Definition settle (r : region) (fs : states form) : states form := map (map (pin r)) fs.
 Definition point_region : region := map (fun z => (Some z, Some z)) start_at.
 Definition corigin : option ccell :=
@@ -325,26 +192,22 @@ Definition cimages (c : ccell) (a : letter) : option (list ccell) :=
     let fs' := shape_states r' shapes (map (map (restate d)) (fst p)) in
     traverse (fun s => x <- known_allowed K s k' ;; if rightb t x (snd p) then Some (settle s fs', k', s) else None)
       (split r' cuts).
-Definition form_eqb (f g : form) : bool := qeqb (fst f) (fst g) && listb qeqb (snd f) (snd g).
-Definition bound_eqb (x y : option Z) : bool :=
-  match x, y with Some a, Some b => Z.eqb a b | None, None => true | _, _ => false end.
-Definition int_eqb (i j : interval) : bool := bound_eqb (fst i) (fst j) && bound_eqb (snd i) (snd j).
 Definition cell_eqb (c d : ccell) : bool :=
-  known_eqb K (snd (fst c)) (snd (fst d)) && listb int_eqb (snd c) (snd d) && listb (listb form_eqb) (fst (fst c)) (fst (fst d)).
+  known_eqb K (snd (fst c)) (snd (fst d)) && listb interval_eqb (snd c) (snd d) && listb (listb form_eqb) (fst (fst c)) (fst (fst d)).
 Definition cell_hash (c : ccell) : positive :=
   key (fold_left (fun h l => fold_left (fun h f => mix h (fst f)) l h) (fst (fst c)) (known_hash K (snd (fst c)))).
 
-Lemma point_in : inreg start_at point_region.
+Lemma point_in : zreg start_at point_region.
 Proof.
-  unfold point_region, inreg. generalize start_at as l. induction l; cbn; constructor; auto. split; cbn; lia.
+  unfold point_region, zreg. generalize start_at as l. induction l; cbn; constructor; auto. split; cbn; lia.
 Qed.
 Lemma settle_ok r n fs hs : inreg n r -> Forall2 (Forall2 (means n)) fs hs -> Forall2 (Forall2 (means n)) (settle r fs) hs.
 Proof.
   intros I L. induction L as [|f h fs hs F ? IH]; cbn; constructor; auto. clear -F I.
   induction F; cbn; constructor; auto. unfold means in *. now rewrite pin_ok.
 Qed.
-Lemma restate_all n d fs hs : length n = length d -> Forall2 (Forall2 (means n)) fs hs ->
-  Forall2 (Forall2 (means (shift n d))) (map (map (restate d)) fs) hs.
+Lemma restate_all n d fs hs : length n = length d -> Forall2 (Forall2 (means (whole n))) fs hs ->
+  Forall2 (Forall2 (means (whole (shift n d)))) (map (map (restate d)) fs) hs.
 Proof.
   intros E L. induction L as [|f h fs hs F ? IH]; cbn; constructor; auto. clear -F E.
   induction F; cbn; constructor; auto. unfold means in *. now rewrite restate_ok.
@@ -361,9 +224,9 @@ Definition counters : cover rational t N M.
 Proof.
   refine (@Cover Q rational t N M ccell cholds corigin cimages _ _ cell_eqb _ cell_hash).
   - intros c. unfold corigin. destruct (start_states (forms point_region) N) as [fs|] eqn:E; cbn [bind]; [|discriminate].
-    intros F; injection F as <-. destruct (start_related (forms_ok point_in) N E) as (hs & E' & L).
+    intros F; injection F as <-. destruct (start_related (forms_ok (zreg_in point_in)) N E) as (hs & E' & L).
     exists hs. split; auto. exists start_at. split; [apply point_in|]. split; auto. split; auto. cbn.
-    apply settle_ok; [apply point_in|]. exact L.
+    apply settle_ok; [apply zreg_in, point_in|]. exact L.
   - intros [[fs k] r] hs q a cs (n & I & Ln & Fs & Tk) Sk. cbn in I, Fs, Tk. unfold cimages.
     destruct (known_allowed K r k) as [old|] eqn:Ko; cbn [bind]; [|discriminate].
     assert (Ao : allowed M q = old) by eauto. rewrite <- Ao, Sk.
@@ -371,7 +234,7 @@ Proof.
     destruct (Nat.eqb_spec (length d) (length start_at)) as [Ld|]; cbn [negb]; [|discriminate].
     destruct (net_step (forms r) N fs a) as [[fs1 x]|] eqn:Es; cbn [bind fst snd]; [|discriminate].
     destruct (known_next K r k a) as [k'|] eqn:Kn; cbn [bind]; [|discriminate]. intros Tr.
-    destruct (step_related (forms_ok I) N a Fs Es) as ([hs' y] & -> & Hs & Hx). cbn in Hs, Hx. subst y.
+    destruct (step_related (forms_ok (zreg_in I)) N a Fs Es) as ([hs' y] & -> & Hs & Hx). cbn in Hs, Hx. subst y.
     assert (Tk' : tells K (shift n d) k' (next M q a)) by eauto. pose proof (shift_in I d) as I'.
     destruct (split_ok I' cuts) as (s & Is & Ns). destruct (traverse_in _ _ _ Tr Is) as (c' & Ec & Ic).
     destruct (known_allowed K s k') as [z|] eqn:Kz; cbn [bind] in Ec; [|discriminate].
@@ -380,13 +243,9 @@ Proof.
     + replace (allowed M (next M q a)) with z by (symmetry; eauto). now apply rightb_ok.
     + eexists; split; [exact Ic|]. exists (shift n d). cbn. split; auto. split.
       * unfold shift. rewrite map_length, combine_length. lia.
-      * split; auto. apply settle_ok; auto. apply shape_ok; auto. apply restate_all; auto. congruence.
+      * split; auto. apply settle_ok; [now apply zreg_in|]. apply shape_ok; [now apply zreg_in|]. apply restate_all; auto. congruence.
   - intros [[fs k] r] [[fs' k'] r']. unfold cell_eqb; cbn. rewrite !andb_true_iff. intros [[A B] C].
-    apply known_eqb_ok in A. apply listb_ok in B; [apply listb_ok in C|].
-    + now subst.
-    + apply listb_ok. intros [x l] [y m]. unfold form_eqb; cbn. rewrite andb_true_iff. intros [X Y].
-      apply qeqb_ok in X. apply listb_ok in Y; [now subst|apply qeqb_ok].
-    + intros [i1 i2] [j1 j2]. unfold int_eqb, bound_eqb; cbn. rewrite andb_true_iff.
-      destruct i1, j1, i2, j2; intros [X Y]; try discriminate; try (apply Z.eqb_eq in X); try (apply Z.eqb_eq in Y); now subst.
+    apply known_eqb_ok in A. apply listb_ok in B; [|apply interval_eqb_ok].
+    apply listb_ok in C; [now subst|]. apply listb_ok, form_eqb_ok.
 Defined.
 End CounterInvariant.

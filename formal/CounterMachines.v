@@ -1,7 +1,7 @@
 (* What cells with counters know of the configuration of a language: the configuration itself (automata, bounded
    brackets), or that the counters of the cell are those of a counter machine (Dyck-1, a^n b^n). *)
 From Coq Require Import QArith ZArith List Bool Lia.
-From Nerode Require Import Network Related Cover JointClosure Automata CounterInvariant.
+From Nerode Require Import Network Related Cover JointClosure Automata Forms CounterInvariant.
 Import ListNotations.
 Set Implicit Arguments.
 
@@ -54,13 +54,13 @@ Definition is_pos (i : interval) : option bool :=
   | (None, Some u) => if Z.leb u 0 then Some false else None
   | _ => None
   end.
-Lemma is_zero_ok z i b : within_i z i -> is_zero i = Some b -> Z.eqb z 0 = b.
+Lemma is_zero_ok z i b : within_z z i -> is_zero i = Some b -> Z.eqb z 0 = b.
 Proof.
   destruct i as [[l|] [u|]]; cbn; intros [L U]; cbn in L, U; try discriminate;
     repeat match goal with |- context [if ?e then _ else _] => destruct e eqn:? end; intros E; try discriminate;
     injection E as <-; rewrite ?andb_true_iff, ?orb_true_iff, ?Z.eqb_eq, ?Z.ltb_lt in *; try apply Z.eqb_neq; try apply Z.eqb_eq; lia.
 Qed.
-Lemma is_pos_ok z i b : within_i z i -> is_pos i = Some b -> Z.ltb 0 z = b.
+Lemma is_pos_ok z i b : within_z z i -> is_pos i = Some b -> Z.ltb 0 z = b.
 Proof.
   destruct i as [[l|] [u|]]; cbn; intros [L U]; cbn in L, U; try discriminate;
     repeat match goal with |- context [if ?e then _ else _] => destruct e eqn:? end; intros E; try discriminate;
@@ -71,12 +71,12 @@ Fixpoint all_of (f : interval -> option bool) (r : region) (cs : list nat) : opt
   | [] => Some true
   | c :: cs => i <- nth_error r c ;; b <- f i ;; e <- all_of f r cs ;; Some (b && e)
   end.
-Lemma all_of_ok f g n r : (forall z i b, within_i z i -> f i = Some b -> g z = b) -> inreg n r ->
+Lemma all_of_ok f g n r : (forall z i b, within_z z i -> f i = Some b -> g z = b) -> zreg n r ->
   forall cs b, all_of f r cs = Some b -> forallb (fun c => g (nth c n 0%Z)) cs = b.
 Proof.
   intros K I. induction cs as [|c cs IH]; cbn; intros b E; [now injection E|].
   destruct (nth_error r c) as [i|] eqn:Ei; cbn in E; [|discriminate].
-  assert (Z : within_i (nth c n 0%Z) i).
+  assert (Z : within_z (nth c n 0%Z) i).
   { clear -I Ei. revert c Ei. induction I; intros [|c]; cbn; try discriminate; [intros E; now injection E as <-|auto]. }
   destruct (f i) as [x|] eqn:Ex; cbn in E; [|discriminate].
   destruct (all_of f r cs) as [y|]; cbn in E; [|discriminate]. injection E as <-.
@@ -102,7 +102,7 @@ Definition alive_eqb (x y : alive) : bool := bound_eqb x y.
 Lemma alive_eqb_ok x y : alive_eqb x y = true -> x = y.
 Proof. destruct x, y; cbn; try discriminate; auto. intros E. apply Z.eqb_eq in E. now subst. Qed.
 
-Lemma alive_allowed_ok n r k q x : inreg n r -> alive_tells n k q -> alive_allowed r k = Some x -> counter_allowed C q = x.
+Lemma alive_allowed_ok n r k q x : zreg n r -> alive_tells n k q -> alive_allowed r k = Some x -> counter_allowed C q = x.
 Proof.
   intros I T. destruct k as [last|]; cbn in *; subst q; [|intros E; injection E as <-; reflexivity].
   destruct (traverse _ _) as [fs|] eqn:E; cbn; [|discriminate]. intros F; injection F as <-. cbn. f_equal.
@@ -118,7 +118,7 @@ Qed.
 Definition machine_knowledge : knowledge (counting C) :=
   @Knowledge (counting C) alive alive_tells alive_next alive_allowed alive_eqb alive_eqb_ok
     (fun k => match k with None => 1%Z | Some z => (z + 3)%Z end).
-Lemma alive_next_ok n r k q a k' : inreg n r -> alive_tells n k q -> alive_next r k a = Some k' ->
+Lemma alive_next_ok n r k q a k' : zreg n r -> alive_tells n k q -> alive_next r k a = Some k' ->
   forall d, nth_error (cadd C) a = Some d -> alive_tells (shift n d) k' (counter_next C q a).
 Proof.
   intros I T E d D. destruct k as [last|]; cbn [alive_next] in E.

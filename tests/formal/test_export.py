@@ -36,6 +36,7 @@ def write(folder: Path, name: str, to: str) -> Path:
         ("(ab)*", "diagonal", ("correct_at_every_length", *FLOATS, *BYTES)),
         ("s3", "householder", ("correct_at_every_length", *FLOATS, *BYTES)),
         ("anbn", "diagonal", ("correct_at_every_length", *BYTES)),
+        ("tomita-2", "ssm", ("correct_at_every_length", *BYTES)),
         ("tomita-7", "transformer-hard", ("correct_at_every_length", *BYTES)),
         ("a5", "permutation-diagonal", ("correct_at_every_length", *FLOATS)),
     ],
@@ -55,7 +56,7 @@ def test_theorems(tmp_path: Path, name: str, to: str, theorems: tuple[str, ...])
         ("tomita-4", "elman-tanh", "boxes"),
         ("z3", "diagonal-complex", "complex states"),
         ("a5", "householder", "roots of unity; compile with --exact-floats"),
-        ("tomita-2", "ssm", "saturating-closure"),
+        ("ngram-seed", "diagonal", "n-gram"),
     ],
 )
 def test_refusals_name_the_reason_and_a_remedy(tmp_path: Path, name: str, to: str, why: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,7 +30,12 @@ Json = Any
 
 TASKS = {PREDICT: "Predict", VALID_PREFIXES: "ValidPrefixes", RECOGNISE: "Recognise"}
 FORMATS = {"float64": "binary64", "float32": "binary32", "bfloat16": "bfloat16", "float16": "binary16"}
-POINTS, COUNTERS, INTEGERS = "joint-closure", "counter-invariant", "integer-exactness"
+POINTS, COUNTERS, CAPS, INTEGERS = (
+    "joint-closure",
+    "counter-invariant",
+    "saturating-closure",
+    "integer-exactness",
+)
 MOST_BYTES = 20_000
 """Characters of network and language that are quoted; longer texts take coqc long to read."""
 
@@ -87,7 +92,7 @@ def folder_to_coq(folder: Path) -> CoqFile:
         InputError: if the certificate does not hold.
     """
     parts = _read(folder)
-    method = next((name for name in (POINTS, COUNTERS) if name in parts.evidence), None)
+    method = next((name for name in (POINTS, COUNTERS, CAPS) if name in parts.evidence), None)
     if method is None:
         known = ", ".join(sorted(parts.evidence)) or "none"
         raise NotPrintable(
@@ -95,8 +100,8 @@ def folder_to_coq(folder: Path) -> CoqFile:
             _VERIFY,
         )
     evidence = parts.evidence[method]
-    hints = "[None]" if method == POINTS else _hints(evidence, parts.network)
-    most = f"(N.to_nat {2 * evidence['cells'] + 100 if method == POINTS else 200_000})"
+    hints = _hints(method, evidence, parts.network)
+    most = f"(N.to_nat {200_000 if method == COUNTERS else 2 * evidence['cells'] + 100})"
     kind, lines = _language(parts.language["definition"])
     task = TASKS[evidence["task"]]
     claim = "automaton_claim {} {} net lang" if kind == "Automaton lang" else "correct_in {} {} net lang"
@@ -273,24 +278,32 @@ def _rule(data: Json) -> str:
     return f"Rule {after} {places} {_flag(data['end'])}"
 
 
-def _hints(evidence: Json, network: Json) -> str:
-    """Increments, starts, points and shapes of a counter invariant, as `Check.counter_hints` reads them."""
+def _hints(method: str, evidence: Json, network: Json) -> str:
+    """The cells to try (points, unknown counters, tallies with caps), as `Check.read_hints` has them."""
+    if method == POINTS:
+        return "[AsPoints]"
+    if method == CAPS:
+        caps = _by_place(evidence["caps"], network, lambda cap: f"Some {cap}%Z")
+        return f"[WithCaps {caps}]"
     unknown = sorted(set(evidence) - {"counters", "affine", "cells", "digest", "task"})
     if unknown:
         raise NotPrintable(f"its counter invariant uses {', '.join(unknown)}, not proved in formal/", _VERIFY)
     counters = evidence["counters"]
     increments = [[c["increments"][a] for c in counters] for a in range(len(network["alphabet"]))]
     points = _listing("({}, {})".format(*c["points"]) for c in counters) + "%Z"
-    shapes = []
-    for i, part in enumerate(network["layers"], start=1):
-        forms = [evidence.get("affine", {}).get(f"{i}:{name}") for name in part["state"]]
-        shapes.append(
-            _listing(
-                "None" if f is None else f"Some ({_number(f[0])}%Q, trim {_numbers(f[1])})" for f in forms
-            )
-        )
+    forms = evidence.get("affine", {})
+    shapes = _by_place(forms, network, lambda f: f"Some ({_number(f[0])}%Q, trim {_numbers(f[1])})")
     start = _integers(c["start"] for c in counters)
-    return f"(tries {_listing(map(_integers, increments))} {start} {points}\n    {_listing(shapes)})"
+    return f"(tries {_listing(map(_integers, increments))} {start} {points}\n    {shapes})"
+
+
+def _by_place(entries: Mapping[str, Json], network: Json, printed: Callable[[Json], str]) -> str:
+    """One entry for each coordinate of each layer, from those that are named "layer:coordinate"."""
+    layers = enumerate(network["layers"], start=1)
+    places = [[f"{i}:{name}" for name in part["state"]] for i, part in layers]
+    return _listing(
+        _listing(printed(entries[at]) if at in entries else "None" for at in layer) for layer in places
+    )
 
 
 def _moved(row: Iterable[tuple[int, Json]], inputs: int) -> list[tuple[int, Json]]:
