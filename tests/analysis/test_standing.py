@@ -42,11 +42,11 @@ def test_what_goes_together_is_no_disagreement() -> None:
 @pytest.mark.parametrize(
     ("row", "text"),
     [
-        (replace(NO, trained=(FAR, SHORT)), "1 of 2 runs are correct up to length 500"),
+        (replace(NO, trained=(FAR, SHORT)), "1 of 2 runs pass the tests up to length 500"),
         (replace(NO, compiled="cascade"), "cascade compiles it"),
         (replace(NO, certified=(PROOF,)), "look at its sense"),
         (replace(YES, compiled=None), "no construction"),
-        (replace(YES, trained=(FAR, SHORT)), "1 of 2 runs did not learn"),
+        (replace(YES, trained=(FAR, SHORT)), "1 of 2 runs fail at a tested length"),
         (replace(YES, certified=(replace(PROOF, holds=False, all_lengths=False),)), "refused"),
     ],
 )

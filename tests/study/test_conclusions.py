@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,13 @@ def test_a_word_that_a_search_found_stands_beside_the_tests(tmp_path: Path) -> N
     write_run(tmp_path, title="lstm", layers=("lstm",), accuracies=(1.0, 1.0, 1.0))
     (task,) = group_runs(read_run_files([tmp_path])[0])
     (run,) = task.models[0].runs
-    ends = [settled(123), settled(None)]
-    said = [conclude_task(task, TheoryOfRuns(task), {run.record.key: end})[0] for end in ends]
+    said = []
+    for end in (settled(123), settled(500), settled(None)):
+        model = replace(task.models[0], runs=(replace(run, settled=end),))
+        said += conclude_task(replace(task, models=(model,)), TheoryOfRuns(task))
     assert said == [
-        "lstm: possible: passes the tests up to length 400; refuted by search, on a word of 123 letters.",
+        "lstm: possible, but refuted by search, on a word of 123 letters.",
+        "lstm: possible: passes the tests up to length 400; refuted by search, on a word of 500 letters.",
         "lstm: possible: proved at every length.",
     ]
 

@@ -43,7 +43,16 @@ from nerode.proofs import (
     read_network,
     read_proof,
 )
-from nerode.records import IMPORT_FILE, RESULT, SETTLED, Settlement, TaskConfig, read_run, read_settlement
+from nerode.records import (
+    IMPORT_FILE,
+    RESULT,
+    SETTLED,
+    Settlement,
+    TaskConfig,
+    read_run,
+    read_settlement,
+    run_status,
+)
 from nerode.tasks import Task, build_task, find_task
 from nerode.training import spec_model_config
 from nerode.verdict import (
@@ -179,15 +188,15 @@ def judge(row: Standing) -> Standing:
         )
     if row.theory == "no" and far:
         found.append(
-            f"theory says no, but {len(far)} of {len(row.trained)} runs are correct up to length "
-            f"{max(run.longest or 0 for run in far):,}: they can be correct only up to some length"
+            f"theory says no, but {len(far)} of {len(row.trained)} runs pass the tests up to length "
+            f"{max(run.longest or 0 for run in far):,}: longer words will fail"
         )
     if row.theory == "yes" and row.compiled is None:
         found.append("theory says yes, but no construction makes a network")
     if row.theory == "yes" and len(far) < len(row.trained):
         found.append(
-            f"theory says yes, but {len(row.trained) - len(far)} of {len(row.trained)} runs did not learn it "
-            "at all tested lengths"
+            f"theory says yes, but {len(row.trained) - len(far)} of {len(row.trained)} runs fail at a "
+            "tested length, or on a word that is known"
         )
     found += [f"the certificate in {c.folder} is refused" for c in row.certified if not c.holds]
     return replace(row, disagreements=tuple(found))
@@ -221,7 +230,7 @@ class Trained:
 
     @property
     def reaches_all(self) -> bool:
-        """Whether all tested lengths are mastered."""
+        """Whether all tests are passed, and no word of at most their length is known to be wrong."""
         return self.longest is not None and self.reaches == self.longest
 
 
@@ -353,7 +362,7 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
             folder=str(folder),
             seed=spec.run.seed,
             longest=max((score.length for score in record.evaluations), default=None),
-            reaches=record.extrapolates_to,
+            reaches=run_status(record, end).tested or None,
             diverged=record.divergence is not None,
             settled="" if end is None else end.status,
             fails_first=None if end is None else end.first_wrong_length,

@@ -219,13 +219,15 @@ def _run(
 def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:
     """The table with the end of each of its runs; a run that is settled already is not settled again."""
     from nerode.records import RunStore, read_run
-    from nerode.study import told_end
+    from nerode.study import settled_run, told_end
 
     store = RunStore(out)
     folders = {key: store.folder(key) for line in result.lines for key in line.keys if store.is_done(key)}
     settle_runs(((read_run(folder), folder) for folder in folders.values()), seconds, named=())
     lines = tuple(
-        replace(line, ends=tuple(end for key in line.keys if (end := told_end(folders.get(key)))))
+        replace(
+            line, ends=tuple(end for key in line.keys if (end := told_end(settled_run(folders.get(key)))))
+        )
         for line in result.lines
     )
     return replace(result, lines=lines)

@@ -84,12 +84,14 @@ def show_conclusion(
         out: the folder of all runs; None if nothing was kept.
     """
     console = make_console()
-    tasks = group_runs([RunFile(folder=folder, record=record) for record, folder in runs])
+    tasks = group_runs(
+        [RunFile(folder=folder, record=record, settled=settled.get(record.key)) for record, folder in runs]
+    )
     steps: list[tuple[str, str]] = []
     for task in tasks:
         theory = TheoryOfRuns(task)
         console.print(f"\n{task.title if len(tasks) > 1 else 'Conclusion'}", style="bold", markup=False)
-        for sentence in conclude_task(task, theory, settled):
+        for sentence in conclude_task(task, theory):
             console.print(f"  {sentence}", markup=False)
         if theory.language is not None and out is not None:
             steps.append(

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         join_scores,
         read_import,
     )
+    from nerode.records.settlement import RunStatus, run_status
     from nerode.records.spec import (
         MAX_LENGTH,
         CompleteSpec,

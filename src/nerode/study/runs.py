@@ -12,7 +12,16 @@ from typing import Any
 
 from nerode.core import FormatError, InputError, Shown, plural, read_json, to_frame, to_mapping
 from nerode.proofs import run_tensor_hash
-from nerode.records import RESULT, Measure, RunRecord, RunStore, Settlement, read_run, read_settlement
+from nerode.records import (
+    RESULT,
+    Measure,
+    RunRecord,
+    RunStore,
+    Settlement,
+    read_run,
+    read_settlement,
+    run_status,
+)
 from nerode.study.words import shorten
 
 MEASURES: Mapping[Measure, str] = {
@@ -38,11 +47,13 @@ class RunFile:
         folder: its folder.
         record: its record.
         analysis: the JSON of `nerode analyse`; None if it was not asked.
+        settled: what `nerode prove` has found; None if it was not asked.
     """
 
     folder: Path
     record: RunRecord
     analysis: Mapping[str, Any] | None = None
+    settled: Settlement | None = None
 
     @property
     def seed(self) -> int:
@@ -157,7 +168,12 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             ]
         for folder in folders:
             try:
-                run = RunFile(folder=folder, record=read_run(folder), analysis=_read_analysis(folder))
+                run = RunFile(
+                    folder=folder,
+                    record=read_run(folder),
+                    analysis=_read_analysis(folder),
+                    settled=settled_run(folder),
+                )
                 found.setdefault(run.record.key, run)
             except FormatError as error:
                 left_out.append(LeftOut(path=str(folder), why=str(error)))
@@ -276,7 +292,7 @@ class ModelGroup:
     @property
     def ends(self) -> tuple[str, ...]:
         """The ends of the runs that are settled: a mark, and the word that a run gets wrong."""
-        return tuple(found for run in self.runs if (found := told_end(run.folder)))
+        return tuple(told_end(run.settled) for run in self.runs if run.settled is not None)
 
     @property
     def diverged(self) -> list[int]:
@@ -306,16 +322,21 @@ class ModelGroup:
         return SeedSummary(median=median(values), low=min(values), high=max(values), seeds=len(values))
 
     def reaching(self, length: int, measure: Measure, threshold: float) -> int:
-        """Returns how many runs reach a threshold at a length, whatever they do at others."""
+        """Returns how many runs reach a threshold at a length, whatever they do at other tested ones.
+
+        A run with a wrong word of at most this length does not.
+        """
         return sum(
-            any(x == length and y >= threshold for x, y in self.points(run, measure)) for run in self.runs
+            any(x == length and y >= threshold for x, y in self.points(run, measure))
+            for run in self.runs
+            if run.settled is None or (run.settled.first_wrong_length or length + 1) > length
         )
 
     def mastering(self, length: int, measure: Measure, threshold: float) -> int:
-        """Returns how many runs master a length and all shorter ones that were tested."""
+        """Returns how many runs pass the tests of a length and of all shorter ones, without a wrong word."""
         return sum(
-            any(x == length for x, _ in points) and all(y >= threshold for x, y in points if x <= length)
-            for points in (self.points(run, measure) for run in self.runs)
+            run_status(run.record, run.settled, measure=measure, threshold=threshold).passes(length)
+            for run in self.runs
         )
 
 
@@ -445,9 +466,8 @@ def settled_cell(settled: Settlement | None) -> str:
     return f"{settled.mark} {number[settled.status]}".strip()
 
 
-def told_end(folder: Path | None) -> str:
+def told_end(settled: Settlement | None) -> str:
     """Returns the end of a run in words: its mark, and the word that it gets wrong; empty if not settled."""
-    settled = settled_run(folder)
     if settled is None:
         return ""
     if settled.word is None:
@@ -487,6 +507,9 @@ def list_row(
     """Returns a finished run as cells: folder, task, model, seed, steps, stop, reach, and its end."""
     named = name_run(spec, result)
     reaches = result.get("extrapolates_to")
+    wrong = None if settled is None else settled.first_wrong_length
+    if isinstance(reaches, int) and wrong is not None and wrong <= reaches:
+        reaches = None
     return (
         name,
         *("" if value is None else str(value) for value in named.values()),

@@ -20,7 +20,7 @@ from nerode.records import (
     VerdictSummary,
     read_run,
 )
-from nerode.study.runs import ModelGroup, RunFile, TaskGroup, group_runs
+from nerode.study.runs import ModelGroup, RunFile, TaskGroup, group_runs, settled_run
 from nerode.verdict import (
     Architecture,
     Sense,
@@ -282,8 +282,9 @@ class TrainingOutcome:
 
     @property
     def generalises(self) -> bool:
-        """Whether the median seed masters the longest length that was tested."""
-        return self.points[-1].median >= self.threshold
+        """Whether the median seed passes the longest tests and has no wrong word that is known."""
+        refuted = sum(end.startswith(MARKS["refuted"]) for end in self.ends)
+        return self.points[-1].median >= self.threshold and 2 * refuted <= self.seeds
 
     @property
     def learned(self) -> bool:
@@ -383,7 +384,7 @@ def read_runs(folder: Path) -> list[TrainingOutcome]:
         FormatError: for a file that cannot be read.
     """
     runs = [
-        RunFile(folder=path.parent, record=read_run(path.parent))
+        RunFile(folder=path.parent, record=read_run(path.parent), settled=settled_run(path.parent))
         for path in sorted(folder.glob(f"*/{RESULT}"))
         if _is_training(read_json(path))
     ]
@@ -465,8 +466,7 @@ class Disagreement:
 
 
 READINGS = {
-    "beyond": "No weights are correct at every length, yet these are correct as far as they were tested. "
-    "Longer words will fail.",
+    "beyond": "No weights are correct at every length, yet these pass all tests. Longer words will fail.",
     "forgets": "Correct weights exist. Training found weights that fail on longer words.",
     "unlearned": "Correct weights exist. Training did not find them in its steps.",
 }

@@ -45,7 +45,7 @@ def test_every_seed_and_then_median_and_range():
                 record("mamba", 0, [(40, 1.0), (80, 0.5)], reaches=40),
                 record("mamba", 1, [(40, 0.25), (80, 0.125)]),
                 record("mamba", 2, [], diverged=True),
-                record("lstm", 0, [(40, 0.9999)]),
+                record("lstm", 0, [(40, 0.9999)], reaches=40),
             ],
             "token",
         )
@@ -57,7 +57,7 @@ def test_every_seed_and_then_median_and_range():
         ["2", "1,000", "diverged", "2.3", "–", "–", "–"],
         ["median", ".250", ".125"],
         ["range", "0–1", "0–.500"],
-        ["lstm", "0", "1,000", "2.3", ".999", "–", "–"],
+        ["lstm", "0", "1,000", "2.3", ".999", "–", "40"],
     ]
 
 
@@ -68,7 +68,7 @@ def test_models_of_one_name_with_other_settings_have_their_own_medians():
     ]
     assert [line.split() for line in text(results_table(records, "token"))] == [
         ["model", "seed", "steps", "cpu", "s", "40", "reaches"],
-        ["mamba", "·", "rate", "0.1", "0", "1,000", "2.3", "1", "–"],
+        ["mamba", "·", "rate", "0.1", "0", "1,000", "2.3", "1", "40"],
         ["1", "1,000", "2.3", ".500", "–"],
         ["median", ".750"],
         ["range", ".500–1"],

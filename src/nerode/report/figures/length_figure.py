@@ -74,6 +74,7 @@ def _spec(curves: LengthCurves, labels: list[str]) -> Json:
     colour = colour_channel(labels)
     layers = _curve_layers({"x": x, "y": y, "color": colour}, dash_channel(labels))
     rows = _rows(curves)
+    layers += _wrong_layers({"x": x, "y": y, "color": colour})
     layers += _training_layers(curves, x)
     layers += _theory_layers(curves, x, colour)
     layers += _published_layers(curves, x, y, colour)
@@ -119,6 +120,11 @@ def _rows(curves: LengthCurves) -> list[Json]:
                 }
                 for n, value in run.points
             ]
+        rows += [
+            {"kind": "wrong", "series": series.label, "seed": run.seed, "x": run.cross[0], "y": run.cross[1]}
+            for run in series.runs
+            if run.cross
+        ]
         for n, middle, least, most, seeds in series.medians() if series.has_median else ():
             rows.append(
                 {
@@ -152,6 +158,13 @@ def _rows(curves: LengthCurves) -> list[Json]:
             {"kind": kind, "series": item.label, "x": item.x, "y": rounded(item.y), "source": item.source}
         )
     return rows
+
+
+def _wrong_layers(place: Json) -> list[Json]:
+    """A cross at the length of each word that a run answers incorrectly."""
+    cross = {"type": "text", "text": "✗", "fontSize": 17, "fontWeight": 700}
+    tip = tooltip("series", "seed", "x")
+    return [{"transform": [only("wrong"), SHOWN], "mark": cross, "encoding": {**place, "tooltip": tip}}]
 
 
 def _training_layers(curves: LengthCurves, x: Json) -> list[Json]:
@@ -250,15 +263,24 @@ def seeds_text(middle: float, low: float, high: float, seeds: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedCurve:
-    """One run: its seed, and the accuracy at each tested length."""
+    """One run: its seed, the accuracy at each tested length, and the length of a word that it gets wrong."""
 
     seed: int
     points: tuple[tuple[int, float], ...]
+    wrong: int | None = None
 
     def __post_init__(self) -> None:
         lengths = [length for length, _ in self.points]
         if lengths != sorted(set(lengths)):
             raise InputError(f"the lengths {lengths} of seed {self.seed} are not in order, each once")
+
+    @property
+    def cross(self) -> tuple[int, float] | None:
+        """The point of the curve at the length of the wrong word; None without one."""
+        if self.wrong is None or not self.points:
+            return None
+        at = min(self.points, key=lambda point: abs(point[0] - self.wrong))  # type: ignore[operator]
+        return self.wrong, at[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,6 +356,7 @@ class LengthCurves:
     def span(self) -> tuple[float, float]:
         """The ends of the axis of lengths: all tested and all published ones are on it."""
         found = [*self.lengths, *(item.x for item in self.published if item.x is not None)]
+        found += [run.wrong for series in self.series for run in series.runs if run.wrong]
         if not found:
             return 1.0, 2.0
         first, last = float(min(found)), float(max(found))

@@ -106,6 +106,9 @@ def _draw_lengths(axes: Axes, curves: LengthCurves) -> None:
                 *_columns(run.points), style, color=_colour(i), linewidth=1.2, markersize=3, label=label
             )
             label = "_nolegend_"
+    for i, cross in ((i, run.cross) for i, series in enumerate(curves.series) for run in series.runs):
+        if cross is not None:
+            axes.plot(*cross, "x", color=_colour(i), markersize=7, markeredgewidth=1.8, clip_on=False)
     for item in curves.published:
         colour = _colour(known.get(item.label, len(known)))
         if item.x is None:

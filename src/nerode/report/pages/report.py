@@ -21,7 +21,7 @@ from nerode.report.pages.render import render
 from nerode.report.tables.run_report import RunReport, TaskReport
 from nerode.report.tables.verdicts import sense_title
 from nerode.report.terminal.analysis import conclude_analysis, summary
-from nerode.study import RunFile, conclude_model, settled_run
+from nerode.study import RunFile, conclude_model
 
 _MOST_ANALYSES = 8
 """Analyses that are shown whole; a page of hundreds would not open."""
@@ -112,10 +112,8 @@ def _section(item: TaskReport) -> _Section:
 
 def _conclusion(item: TaskReport) -> list[str]:
     """One sentence per model: what theory says, and how far its seeds came."""
-    runs = [run for model in item.task.models for run in model.runs]
-    settled = {run.record.key: end for run in runs if (end := settled_run(run.folder)) is not None}
     return [
-        f"{model.label}: {conclude_model(item.task, model, theory.status if theory else None, settled)}"
+        f"{model.label}: {conclude_model(item.task, model, theory.status if theory else None)}"
         for model, theory in zip(item.task.models, item.theories, strict=True)
     ]
 
@@ -131,12 +129,15 @@ def findings(item: TaskReport) -> Iterator[TheoryFinding]:
         found = model.summary(longest, task.measure)
         if theory is None or found is None:
             continue
-        mastered = found.median >= task.threshold
+        passing = model.mastering(longest, task.measure, task.threshold)
+        mastered = found.median >= task.threshold and 2 * passing >= len(model.runs)
         first = model.summary(task.lengths[0], task.measure)
         learned = first is not None and first.median >= task.threshold
         said = _SENTENCES[theory.status, mastered] if learned or mastered else _NOT_LEARNED[theory.status]
-        if not mastered and found.high >= task.threshold:
-            seeds = model.reaching(longest, task.measure, task.threshold)
+        words = [len(run.settled.word) for run in model.runs if run.settled and run.settled.word]
+        if not mastered and words and found.median >= task.threshold:
+            said = _REFUTED.format(runs=len(words), all=len(model.runs), letters=min(words))
+        elif not mastered and (seeds := model.reaching(longest, task.measure, task.threshold)):
             said = _SOME_SEEDS[theory.status].format(seeds=seeds, all=len(model.runs), length=longest)
         elif not learned and not mastered and first is not None and first.high >= task.threshold:
             shortest = task.lengths[0]
@@ -162,6 +163,8 @@ _SENTENCES = {
     ("open", False): "no known theorem decides it.",
 }
 
+
+_REFUTED = "yet {runs} of {all} runs answer a shown word incorrectly, the shortest of {letters:,} letters."
 
 _SOME_SEEDS = {
     "yes": "some weights do it at every length; {seeds} of {all} seeds do it at length {length:,}.",

@@ -250,14 +250,22 @@ def _curves(
 ) -> LengthCurves:
     series = []
     for model, theory in zip(task.models, theories, strict=True):
-        tested = [(run.seed, model.counted(run, task.measure)) for run in model.runs]
-        seeds = tuple(SeedCurve(seed=seed, points=points) for seed, points in tested if points)
+        tested = [(run, model.counted(run, task.measure)) for run in model.runs]
+        seeds = tuple(
+            SeedCurve(
+                seed=run.seed, points=points, wrong=run.settled.first_wrong_length if run.settled else None
+            )
+            for run, points in tested
+            if points
+        )
         series.append(LengthSeries(label=model.label, runs=seeds, theory=theory))
     points = reference_points(published, task.measure)
     thick = any(len(item.runs) >= LEAST_SEEDS for item in series)
     said = ["Every seed is a thin line, the median a thick one." if thick else "Every seed is a line."]
     if any(model.diverged for model in task.models):
         said.append("A run that diverged is at 0.")
+    if any(run.wrong for one in series for run in one.runs):
+        said.append("✗: a word of this length is answered incorrectly.")
     if any(theories):
         said.append(f"Bands above the plot: theory, at {sense_title(sense)}.")
     if points:
@@ -281,11 +289,12 @@ def _successes(task: TaskGroup) -> BarChart | None:
         count, runs = model.mastering(lengths[-1], task.measure, task.threshold), len(model.runs)
         bars.append(Bar(label=model.label, value=count / runs, text=f"{count} of {runs}"))
     return BarChart(
-        title=f"Runs that master every length tested, up to {lengths[-1]:,}",
+        title=f"Runs that pass the tests of every length up to {lengths[-1]:,}",
         value_title="share of runs",
         bars=tuple(bars),
         largest=1.0,
-        caption=f"{task.threshold:g} or more counts as mastered; a run that diverged has failed.",
+        caption=f"{task.threshold:g} or more passes; a run that diverged, or that answers a word of at most "
+        "this length incorrectly, has failed.",
     )
 
 

@@ -71,7 +71,8 @@ def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) ->
         title=task.title,
         caption=f"{MEASURES.get(task.measure, task.measure).capitalize()}: in %, median [range] over all "
         "seeds, both values where there are two, 0 for a run that diverged. "
-        f"Correct from {task.threshold:g} on; the last count wants every length tested.",
+        f"{task.threshold:g} or more passes; the last count wants every length tested, and no word "
+        "of at most this length that is known to be answered incorrectly.",
         headings=headings,
         rows=tuple(rows),
     )

@@ -204,8 +204,8 @@ def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
         ]
     lines = [
         f"{found.mark} {title}unsettled for {found.about}: {found.reason}",
-        f"  correct up to length {found.length:,} on {found.words}; {plural(found.states, 'state')} seen  "
-        f"[{cost}]",
+        f"  every word up to length {found.length:,} passes ({found.words}); "
+        f"{plural(found.states, 'state')} seen  [{cost}]",
     ]
     if found.undecided:
         shares = ", ".join(f"{layer} {share:.1%}" for layer, share in found.undecided.items())

@@ -10,7 +10,7 @@ from statistics import median
 from rich.table import Table
 from rich.text import Text
 
-from nerode.records import Measure, RunRecord, Settlement
+from nerode.records import Measure, RunRecord, Settlement, run_status
 from nerode.study import labelled_groups, settled_cell
 
 
@@ -107,7 +107,8 @@ def results_table(
         group = [records[place] for place in places]
         for number, record in enumerate(group):
             end = [] if settled is None else [settled_cell(settled.get(record.key))]
-            title, seed, *rest = _result_row(label if number == 0 else "", record, lengths, measure)
+            known = (settled or {}).get(record.key)
+            title, seed, *rest = _result_row(label if number == 0 else "", record, lengths, measure, known)
             view.add_row(title, seed, *(rest if wide else rest[2:]), *end)
         if len(group) > 1:
             empty = ("",) * len(costs)
@@ -120,19 +121,21 @@ def results_table(
     return view
 
 
-def _result_row(label: str, record: RunRecord, lengths: Sequence[int], measure: Measure) -> list[Text | str]:
+def _result_row(
+    label: str, record: RunRecord, lengths: Sequence[int], measure: Measure, settled: Settlement | None
+) -> list[Text | str]:
     found = {score.length: score.accuracy(measure) for score in record.evaluations}
     steps = f"{record.steps:,}"
     if record.divergence is not None:
         steps += " diverged"
-    reaches = record.extrapolates_to
+    reaches = run_status(record, settled).tested
     return [
         Text(label, style="cyan"),
         str(record.complete.run.seed),
         steps,
         f"{record.cpu_seconds:.1f}",
         *(share(found[n]) if n in found else "–" for n in lengths),
-        "–" if reaches is None else str(reaches),
+        str(reaches or "–"),
     ]
 
 

@@ -1,0 +1,119 @@
+"""A run that passes its tests and gets a word of 12 letters wrong is nowhere called correct."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from nerode.analysis.standing import Standing, Trained, judge
+from nerode.proofs import run_tensor_hash
+from nerode.records import RunStatus, Settlement, read_run, run_status
+from nerode.report.figures.paper import save_figure
+from nerode.report.tables.run_report import make_report
+from nerode.study import TheoryOfRuns, conclude_task, group_runs, read_run_files, read_runs
+from tests.cli.runner import run
+from tests.report.run_specimens import write_run
+
+WORD = ("1",) * 12
+SHARED = {"about": "parity", "words": "all words", "dtype": "float32", "method": "closure", "states": 2}
+REFUTED = Settlement(status="refuted", length=11, word=WORD, **SHARED)
+PROVED = Settlement(status="proved", length="all", **SHARED)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Two seeds of an LSTM with 100 % in every test of parity, each with a wrong word."""
+    for seed in range(2):
+        folder = write_run(
+            tmp_path / "runs", title="lstm", layers=("lstm",), seed=seed, accuracies=(1.0, 1.0, 1.0)
+        )
+        (folder / "model").mkdir()
+        save_file({"w": torch.full((2,), float(seed))}, folder / "model" / "model.safetensors")
+        (folder / "settled").mkdir()
+        kept = replace(REFUTED, weights=run_tensor_hash(folder))
+        (folder / "settled" / "settlement.json").write_text(json.dumps(kept.to_json()))
+    return tmp_path / "runs"
+
+
+def test_the_least_of_word_and_test_counts(store: Path, tmp_path: Path) -> None:
+    record = read_run(next(path for path in store.iterdir() if path.is_dir()))
+    assert run_status(record, REFUTED) == RunStatus(kind="refuted", length=12, tested=0)
+    assert run_status(record, replace(REFUTED, word=("1",) * 100)).tested == 80
+    assert run_status(record, None) == RunStatus(kind="tested", length=400, tested=400)
+    assert run_status(record, PROVED).kind == "proved"
+    failing = read_run(write_run(tmp_path / "failing", accuracies=(1.0, 0.2, 1.0)))
+    assert run_status(failing, None) == RunStatus(kind="refuted", length=80, tested=40)
+    assert run_status(failing, replace(REFUTED, word=("1",) * 100)).length == 80
+    assert [str(run_status(failing, end)) for end in (None, PROVED)] == [
+        "refuted at length 80",
+        "proved at every length",
+    ]
+
+
+def test_no_sentence_table_or_bar_calls_it_correct(store: Path) -> None:
+    (task,) = group_runs(read_run_files([store])[0])
+    (said,) = conclude_task(task, TheoryOfRuns(task))
+    assert said == "lstm: possible, but 2 of 2 seeds refuted by search, on a word of 12 letters or more."
+    (item,) = make_report(read_run_files([store])[0]).tasks
+    assert item.table.rows[0][-2] == "0 of 2"
+    assert item.successes is not None
+    assert item.successes.bars[0].text == "0 of 2"
+    (outcome,) = read_runs(store)
+    assert (outcome.end, outcome.generalises) == ("refuted", False)
+
+
+def test_every_curve_has_a_cross_at_the_word_on_the_page_and_in_the_paper(
+    store: Path, tmp_path: Path
+) -> None:
+    (item,) = make_report(read_run_files([store])[0]).tasks
+    assert [run.cross for series in item.curves.series for run in series.runs] == [(12, 1.0)] * 2
+    assert item.curves.span[0] == 12
+    assert "✗" in item.curves.caption
+    for name in ("with.svg", "with.pdf"):
+        save_figure(item.curves, tmp_path / name)
+    clean = replace(
+        item.curves,
+        series=tuple(
+            replace(s, runs=tuple(replace(r, wrong=None) for r in s.runs)) for s in item.curves.series
+        ),
+    )
+    save_figure(clean, tmp_path / "without.svg")
+    uses = [len(re.findall("<use ", (tmp_path / name).read_text())) for name in ("with.svg", "without.svg")]
+    assert uses[0] >= uses[1] + 2
+
+
+def test_the_commands_do_not_either(store: Path, tmp_path: Path) -> None:
+    listed = run("runs", "ls", str(store)).out
+    assert "○ 12" in listed
+    assert "400" not in listed
+    shown = run("report", str(store), "-o", str(tmp_path / "page.html"), "--json").out
+    assert json.loads(shown)["tasks"][0]["models"][0]["masters_longest"] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "2 of 2 runs answer a shown word incorrectly, the shortest of 12 letters" in page
+    for wrong in ("correct up to length 400", "training found what theory allows", "2 of 2"):
+        assert wrong not in page.replace("2 of 2 runs answer", "").replace("2 of 2 seeds refuted", "")
+
+
+def test_it_is_a_disagreement_where_theory_says_yes(store: Path) -> None:
+    record = read_run(next(path for path in store.iterdir() if path.is_dir()))
+    trained = Trained(
+        folder="run",
+        seed=0,
+        longest=400,
+        reaches=run_status(record, REFUTED).tested or None,
+        diverged=False,
+        settled="refuted",
+        fails_first=12,
+    )
+    row = Standing(
+        architecture="lstm", theory="yes", reason="", compiled="cascade", refusal="", trained=(trained,)
+    )
+    assert judge(row).disagreements == (
+        "theory says yes, but 1 of 1 runs fail at a tested length, or on a word that is known",
+    )
