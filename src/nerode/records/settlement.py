@@ -12,7 +12,7 @@ from nerode.records.spec import Measure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
-    """What is known of a run; tables, curves, bars, conclusions and pages take it from here.
+    """The one answer about a run that tables, curves, bars, conclusions and pages show.
 
     Attributes:
         kind: "refuted" where a test or a single word is answered wrongly.
