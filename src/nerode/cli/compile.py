@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from nerode.cli.models import ArchitectureWeights, find_weights
+from nerode.cli.models import SECONDS, ArchitectureWeights, find_weights
 from nerode.cli.options import (
     FOLDER,
     Command,
@@ -180,7 +180,9 @@ def compile_command(
             proofs=not options["no_certificate"],
         )
     network = program.network if weights.found is None else weights.found.network
-    verdict = None if options["no_certificate"] else prove_network(network, found, budget)
+    # The weights are the artefact: a search for a proof of their network must not use up its time.
+    limits = budget if weights.found is None else budget.part(seconds=SECONDS)
+    verdict = None if options["no_certificate"] else prove_network(network, found, limits)
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
