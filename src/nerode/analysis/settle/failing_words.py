@@ -22,7 +22,7 @@ from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
 from nerode.languages import NOTHING, OUTSIDE, UNASKED, Word
 from nerode.proofs import Refutation
-from nerode.proofs.floats import QuestionTable, decode, to_rows
+from nerode.proofs.floats import CALL, QuestionTable, Work, decode, finished, to_rows
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
 
@@ -58,7 +58,13 @@ class WrongAnswer:
 
 
 def failing_tests(
-    model: nn.Module, task: Task, lengths: Sequence[int], *, sequences: int, budget: Budget
+    model: nn.Module,
+    task: Task,
+    lengths: Sequence[int],
+    *,
+    sequences: int,
+    axes: bool = True,
+    budget: Budget,
 ) -> Iterator[WrongAnswer]:
     """Yields a failing word for each length at which a test fails, up to its first mistake.
 
@@ -69,9 +75,10 @@ def failing_tests(
         task: draws the tests; lengths without a test are passed over.
         lengths: in the order in which they are tried.
         sequences: tests of each length.
+        axes: whether what else the task varies is tried.
         budget: limits the time; nothing more is tried when it is up.
     """
-    for draw in _draws(task, lengths, sequences):
+    for draw in _draws(task, lengths, sequences, axes=axes):
         try:
             budget.check_time()
             batch = draw()
@@ -84,12 +91,14 @@ def failing_tests(
             yield found
 
 
-def _draws(task: Task, lengths: Sequence[int], sequences: int) -> Iterator[Callable[[], Batch]]:
+def _draws(
+    task: Task, lengths: Sequence[int], sequences: int, *, axes: bool
+) -> Iterator[Callable[[], Batch]]:
     """Ways to draw the tests of a task: at each length, then at each value of what else is varied."""
     for length in lengths:
         rng = stream(0, "settle", task.name, length)
         yield functools.partial(task.draw, "test", length, sequences, rng)
-    for axis in task.axes:
+    for axis in task.axes if axes else ():
         for value in axis.values:
             rng = stream(0, "settle", task.name, axis.name, value)
             yield functools.partial(task.draw_at, axis.name, value, sequences, rng)
@@ -253,7 +262,6 @@ def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.rand
     return tuple(word)
 
 
-@torch.no_grad()
 def failing_long_word(
     machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
 ) -> WrongAnswer | None:
@@ -269,6 +277,14 @@ def failing_long_word(
         words: how many.
         budget: limits the time.
     """
+    return finished(long_words(machine, question, length=length, words=words, budget=budget))
+
+
+@torch.no_grad()
+def long_words(
+    machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
+) -> Work[WrongAnswer | None]:
+    """Looks for a failing word among long ones, as a strategy that can be paused; as `failing_long_word`."""
     known = _PlaceTable.of(question)
     if known is None:
         return None
@@ -278,6 +294,7 @@ def failing_long_word(
         if not budget.left():
             return None
         part = slice(first, first + _PART)
+        yield words * _PART
         scores, state = run(machine.model, torch.from_numpy(drawn[:, part]), state)
         wrong = known.wrong(question, scores, places[:, part])
         for row, place in zip(*np.nonzero(wrong), strict=True):
@@ -289,7 +306,6 @@ def failing_long_word(
     return None
 
 
-@torch.no_grad()
 def failing_searched_word(
     machine: Machine, question: NetworkQuestion, *, letters: int, budget: Budget
 ) -> WrongAnswer | None:
@@ -304,6 +320,14 @@ def failing_searched_word(
         letters: length of the longest word.
         budget: limits the time.
     """
+    return finished(shrinking_margins(machine, question, letters=letters, budget=budget))
+
+
+@torch.no_grad()
+def shrinking_margins(
+    machine: Machine, question: NetworkQuestion, *, letters: int, budget: Budget
+) -> Work[WrongAnswer | None]:
+    """Looks for a failing word by margins, as a strategy that can be paused; as `failing_searched_word`."""
     known = _PlaceTable.of(question)
     if known is None or not machine.sees_states:
         return None
@@ -315,6 +339,7 @@ def failing_searched_word(
         if not budget.left():
             return None
         parents, read = np.nonzero(known.open[places])
+        yield CALL + len(read)
         scores, state = model.step(torch.from_numpy(read), {k: v[parents] for k, v in state.items()})
         places = known.moves[places[parents], read]
         margins = known.margins(question, scores, places)

@@ -1,12 +1,14 @@
-"""Settling a network: strategies in the order of their cost, until one of them ends it. No weight is changed.
+"""Settling a network: strategies side by side, until one of them ends it. No weight is changed.
 
-1. tests       the test sequences of the task, at growing lengths, and words with long holds
-2. fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
-3. closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
-4. search      words along which the margin of the answers gets smaller
-5. boxes       for cells whose state contracts: regions of the state, checked by the kernel
-6. long words  nearly periodic ones of up to 32,768 letters
-7. examination other tests of the task: completed sentences, phase alignment of signals
+tests       the test sequences of the task, at growing lengths, and words with long holds
+fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
+margins     words along which the margin of the answers gets smaller
+boxes       for cells whose state contracts: regions of the state, checked by the kernel
+long words  nearly periodic ones of up to 32,768 letters
+
+They take turns in slices of row-steps that grow (`proofs.find.schedule`). When none has ended it, other tests
+of the task follow: completed sentences, phase alignment of signals.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from nerode.analysis.settle.failing_words import (
     WrongAnswer,
     failing_examination,
     failing_hold,
-    failing_long_word,
-    failing_searched_word,
     failing_tests,
     first_failure,
+    long_words,
     shorten,
+    shrinking_margins,
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, plural, started, stream
@@ -50,7 +52,18 @@ from nerode.models import (
 )
 from nerode.network import Network
 from nerode.proofs import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Refutation
-from nerode.proofs.floats import FloatVerdict, certify_fading, certify_module, decoder
+from nerode.proofs.floats import (
+    CALL,
+    FloatVerdict,
+    Runner,
+    Schedule,
+    Work,
+    certify_module,
+    closing,
+    decoder,
+    fading_search,
+    make_runner,
+)
 from nerode.records import Settlement
 from nerode.tasks import Prediction, Task
 
@@ -69,6 +82,9 @@ BOXES = "boxes"
 EXAMINATION = "examination"
 
 _LETTERS_FOR_SHORTENING = 400_000
+
+_BEFORE_BOXES = 1 << 16
+"""Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
 
 _LONG, _LONG_WORDS = (4_096, 32_768), 32
 """Lengths of words that are nearly periodic, and how many there are of each."""
@@ -116,6 +132,19 @@ class Ended:
     settlement: Settlement
     certificate: Certificate | None = None
     network: Network | None = None
+
+
+def states_runner(model: nn.Module, task: Task) -> Runner:
+    """Returns a network with its scores read as answers to the question of a task.
+
+    Raises:
+        InputError: if the task has no question, or the states of the network cannot be listed.
+    """
+    question = task.question()
+    if obstacle := _obstacle(model):
+        raise InputError(obstacle)
+    module = letter_network(model, task)
+    return make_runner(module, question, decode=decoder(task.reading()))  # type: ignore[arg-type]
 
 
 def search_states(model: nn.Module, task: Task, budget: Budget, *, valid: bool = False) -> FloatVerdict:
@@ -200,48 +229,50 @@ class _Settling:
             self.reasons.append(str(no_question))
 
     def run(self) -> Ended:
-        """Tries strategy after strategy."""
-        found = self._by_tests()
-        if found is not None:
-            return Ended(settlement=self._refuted(found))
-        return (
-            self._by_fading()
-            or self._by_closure()
-            or self._by_search()
-            or self._by_boxes()
-            or self._by_long_words()
-            or self._by_examination()
-            or Ended(settlement=self._unsettled())
+        """Runs the strategies side by side until one of them ends it."""
+        schedule = Schedule[Ended](
+            {
+                TESTS: self._by_tests(),
+                FADING: self._by_fading(),
+                CLOSURE: self._by_closure(),
+                "margins": self._by_margins(),
+                BOXES: self._by_boxes(),
+                "long words": self._by_long_words(),
+            }
         )
+        # A test of another kind says nothing about a network that can be proved.
+        found = schedule.run(self.budget) or self._by_examination()
+        return found or Ended(settlement=self._unsettled())
 
-    def _by_tests(self) -> WrongAnswer | None:
+    def _by_tests(self) -> Work[Ended | None]:
         """A failing word among the tests of the task and words with long holds, made short."""
-        share = self.budget.part(0.4)
-        tests = failing_tests(
-            self.subject.model, self.task, self._lengths(), sequences=self.settings.tests, budget=share
-        )
-        if self.machine is None or self.question is None:
-            return next(tests, None)
-        for found in tests:
-            alone = first_failure(self.machine, self.question, found.word)
-            if alone is not None:
-                return self._shortened(alone, share)
-            self.reasons.append(
-                f"a test of {plural(len(found.word), 'letter')} fails in a batch but not alone: "
-                "roundings decide it"
-            )
-        if not self.settings.holds:
+        model, task, sequences = self.subject.model, self.task, self.settings.tests
+        lengths = self._lengths()
+        for length in (*lengths, None):
+            some, axes = ([], True) if length is None else ([length], False)
+            for found in failing_tests(model, task, some, sequences=sequences, axes=axes, budget=self.budget):
+                if self.machine is None or self.question is None:
+                    return Ended(settlement=self._refuted(found))
+                alone = first_failure(self.machine, self.question, found.word)
+                if alone is not None:
+                    return Ended(settlement=self._refuted(self._shortened(alone)))
+                self.reasons.append(
+                    f"a test of {plural(len(found.word), 'letter')} fails in a batch but not alone: "
+                    "roundings decide it"
+                )
+            yield CALL + sequences * (length or lengths[-1])
+        if self.machine is None or self.question is None or not self.settings.holds:
             return None
-        length = self._lengths()[-1]
-        held = failing_hold(
-            self.machine, self.question, length=length, words=self.settings.holds, budget=share
-        )
-        return held and self._shortened(held, share)
+        holds = self.settings.holds
+        held = failing_hold(self.machine, self.question, length=lengths[-1], words=holds, budget=self.budget)
+        yield holds * lengths[-1]
+        return None if held is None else Ended(settlement=self._refuted(self._shortened(held)))
 
-    def _shortened(self, found: WrongAnswer, budget: Budget) -> WrongAnswer:
+    def _shortened(self, found: WrongAnswer) -> WrongAnswer:
         assert self.machine is not None
         assert self.question is not None
-        return shorten(self.machine, self.question, found, letters=_LETTERS_FOR_SHORTENING, budget=budget)
+        letters = _LETTERS_FOR_SHORTENING
+        return shorten(self.machine, self.question, found, letters=letters, budget=self.budget)
 
     def _lengths(self) -> list[int]:
         """The lengths of tests: those that failed in the run's own, then all, then longer ones."""
@@ -255,14 +286,16 @@ class _Settling:
             further.append(known[-1] * 2 ** (len(further) + 1))
         return list(dict.fromkeys([*failed, *known, *further, longest]))
 
-    def _by_closure(self) -> Ended | None:
+    def _by_closure(self) -> Work[Ended | None]:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
-        budget = replace(self.budget.part(0.7), elements=self.settings.states)
         try:
-            self.verdict = verdict = search_states(self.subject.model, self.task, budget)
+            question, runner = self.task.question(), states_runner(self.subject.model, self.task)
+            limits = replace(self.budget, elements=self.settings.states)
+            verdict = yield from closing(runner, question, partial=False, search=limits, budget=limits)
         except InputError as no_closure:
             self.reasons.append(str(no_closure))
             return None
+        self.verdict = verdict
         if verdict.length == "all" and verdict.certificate is not None:
             settlement = self._end(method=CLOSURE, length="all", **proved_by(verdict.certificate.claims))
             return Ended(settlement=settlement, certificate=verdict.certificate)
@@ -271,13 +304,13 @@ class _Settling:
         self.reasons.append(verdict.reason)
         return None
 
-    def _by_fading(self) -> Ended | None:
+    def _by_fading(self) -> Work[Ended | None]:
         """Boxes of float states of one layer whose memory fades."""
         model, task = self.subject.model, self.task
         if not isinstance(model, Model) or not isinstance(task, Prediction) or not task.language.regular:
             return None
         try:
-            found = certify_fading(model, task.language, budget=self.budget.part(0.4))
+            found = yield from fading_search(model, task.language, VALID_PREFIXES, self.budget)
         except InputError:
             return None
         if not isinstance(found, Certificate):
@@ -286,20 +319,16 @@ class _Settling:
         settlement = self._end(method=FADING, length="all", **proved_by(found.claims))
         return Ended(settlement=settlement, certificate=found)
 
-    def _by_search(self) -> Ended | None:
+    def _by_margins(self) -> Work[Ended | None]:
         """A failing word that a search led by the margins finds."""
         if self.machine is None or self.question is None or not self.settings.searched:
             return None
-        share = self.budget.part(0.5)
-        found = failing_searched_word(
-            self.machine, self.question, letters=self.settings.searched, budget=share
-        )
-        if found is None:
-            return None
-        return Ended(settlement=self._refuted(self._shortened(found, share)))
+        letters = self.settings.searched
+        found = yield from shrinking_margins(self.machine, self.question, letters=letters, budget=self.budget)
+        return None if found is None else Ended(settlement=self._refuted(self._shortened(found)))
 
-    def _by_boxes(self) -> Ended | None:
-        """Regions of the state of a contracting cell, checked by the kernel."""
+    def _by_boxes(self) -> Work[Ended | None]:
+        """Regions of the state of a contracting cell, checked by the kernel; they cannot be paused."""
         model = self.subject.model
         if not self.settings.boxes or not isinstance(model, Model):
             return None
@@ -310,6 +339,7 @@ class _Settling:
         except InputError as no_boxes:
             self.reasons.append(str(no_boxes))
             return None
+        yield _BEFORE_BOXES
         # A network that predicts has seen valid prefixes only, and may say anything after others.
         tasks = (goal.task, VALID_PREFIXES) if isinstance(self.task, Prediction) else (goal.task,)
         for wanted in tasks:
@@ -324,17 +354,17 @@ class _Settling:
         settlement = self._end(method=BOXES, length="all", **proved_by(claims))
         return Ended(settlement=settlement, certificate=found.certificate, network=found.network)
 
-    def _by_long_words(self) -> Ended | None:
+    def _by_long_words(self) -> Work[Ended | None]:
         """A failing word among long ones."""
         if self.machine is None or self.question is None or not self.settings.holds:
             return None
         for length in _LONG:
-            found = failing_long_word(
+            found = yield from long_words(
                 self.machine, self.question, length=length, words=_LONG_WORDS, budget=self.budget
             )
             if found is not None:
                 if len(found.word) <= STEPPED:
-                    found = self._shortened(found, self.budget)
+                    found = self._shortened(found)
                 return Ended(settlement=self._refuted(found))
         return None
 
@@ -391,7 +421,9 @@ class _Settling:
     def _shorter(self, found: WrongAnswer) -> tuple[Refutation | None, int]:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         try:
-            short = replace(self.budget.part(0.2), elements=MOST_STATES)
+            # A long word is not made shorter letter by letter, so more states are worth their time.
+            states = MOST_STATES if len(found.word) <= STEPPED else self.settings.states
+            short = replace(self.budget, elements=states)
             self.verdict = search_states(self.subject.model, self.task, short, valid=True)
         except InputError:
             return None, 0

@@ -18,6 +18,7 @@ from nerode.kernel import DTYPES, Certificate, Failure, Refutation, language_cla
 from nerode.languages import Language, Legal, Question, asked_of
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
+from nerode.proofs.find.schedule import FIRST_SLICE, GROWTH, Work, finished
 from nerode.proofs.find.walk import BATCH, LARGE_BATCH, Walk
 from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.bits import METHOD, limits, recheck
@@ -37,9 +38,6 @@ Json = Any
 
 SEARCH_SHARE = 0.25
 """Share of the seconds left that one search may take; the replay takes longer."""
-
-FIRST_SHARE = 0.12
-"""The same for all words, where valid prefixes are tried after them: many networks are not for all words."""
 
 FEW = 2_000
 """States of single words that are looked at where batches have not closed."""
@@ -118,20 +116,38 @@ def certify_module(
     budget = started(budget)
     question = asked_of(asked, task)
     runner = make_runner(module, question, dtype=dtype, decode=decode, empty=empty)
+    search = budget.part(SEARCH_SHARE)
+    return finished(
+        closing(runner, question, network=network, alone=alone, partial=partial, search=search, budget=budget)
+    )
+
+
+def closing(
+    runner: Runner,
+    question: Question,
+    *,
+    network: str | None = None,
+    alone: bool = False,
+    partial: bool = True,
+    search: Budget,
+    budget: Budget,
+) -> Work[FloatVerdict]:
+    """Looks at all float states of a module, as a strategy that can be paused.
+
+    Args:
+        runner: the module.
+        question: what it is asked.
+        network: as for `certify_module`.
+        alone: as for `certify_module`.
+        partial: as for `certify_module`.
+        search: limits the search.
+        budget: limits the replays, and the joint states (`elements`).
+    """
     # Batches of one size round alike, which is all that a search needs; single words are looked at last.
     batch = LARGE_BATCH if _batch_matters(runner) else None
     if alone or (batch is not None and _is_chain(question)):
         batch = 1
-    found: Walk | None = None
-    wanted: Question | None = question
-    while wanted is not None and (found is None or found.end != "closed"):
-        weaker = wanted.weaker()
-        share = SEARCH_SHARE if weaker is None else FIRST_SHARE
-        tried = _walk(runner, wanted, batch, _share(budget, share))
-        if found is None or _reach(tried) > _reach(found) or not _is_read(wanted, found.refutation):
-            found = tried
-        wanted = weaker
-    assert found is not None
+    found = yield from _walk_beside(runner, question, batch, search)
     if not partial and _refutes_alone(runner, found):
         return FloatVerdict(
             runner=runner,
@@ -142,6 +158,39 @@ def certify_module(
             states=len(found),
         )
     return _confirm(runner, found, batch, network, budget)
+
+
+def _walk_beside(runner: Runner, question: Question, batch: int | None, budget: Budget) -> Work[Walk]:
+    """Walks a question and the weaker one beside it in slices; returns the walk that shows more.
+
+    Many networks are not for all words. So the strongest question has a few times the row-steps that the
+    weaker one took to close, and no more.
+    """
+    walks = [Walk(runner, question, batch=batch, most=budget.elements)]
+    if (weaker := question.weaker()) is not None:
+        walks.append(Walk(runner, weaker, batch=batch, most=budget.elements))
+    first, last, size = walks[0], walks[-1], FIRST_SLICE
+    while budget.left() and not _is_decided(first, last):
+        for walk in walks:
+            before = walk.steps
+            walk.advance(size, budget)
+            yield walk.steps - before
+        size *= GROWTH
+    for walk in walks:
+        if walk.end is None:
+            walk.reason = f"the budget of {budget.seconds:,.4g} seconds is used up"
+    if _reach(last) > _reach(first) or not _is_read(last.asked, first.refutation):
+        return last
+    return first
+
+
+def _is_decided(first: Walk, last: Walk) -> bool:
+    """Whether nothing more can come of the walks of a question and of a weaker one."""
+    if first.end == "closed" or last.end == "wrong":
+        return True
+    if first.end == "wrong" and _is_read(last.asked, first.refutation):
+        return True
+    return last.end is not None and (first.end is not None or first.steps > GROWTH * last.steps + FIRST_SLICE)
 
 
 def certify_floats(

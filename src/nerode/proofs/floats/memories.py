@@ -22,6 +22,7 @@ from nerode.kernel import VALID_PREFIXES, Certificate
 from nerode.languages import Language, language_hash
 from nerode.models import Model
 from nerode.proofs.answers import letters_read
+from nerode.proofs.find.schedule import Work, finished
 from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.fading import FADING, fading_claim, replay_fading, require_fading
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
@@ -64,7 +65,13 @@ def certify_fading(
     Raises:
         InputError: if the model is another.
     """
-    budget = started(budget)
+    return finished(fading_search(model, language, task, started(budget)))
+
+
+def fading_search(
+    model: Model, language: Language, task: str, budget: Budget
+) -> Work[Certificate | Unproved]:
+    """Looks for boxes of a fading memory, as a strategy that can be paused; as `certify_fading`."""
     require_fading(model)
     reason = "there are too many nodes"
     for letters in _LETTERS:
@@ -72,7 +79,7 @@ def certify_fading(
         if graph is None:
             break
         try:
-            found = _close(model, graph, budget)
+            found = yield from _close(model, graph, budget)
             if found is None:
                 reason = "the boxes do not close"
                 continue
@@ -137,7 +144,7 @@ def _explore(model: Model, language: Language, task: str, letters: int) -> _Grap
 
 
 @torch.no_grad()
-def _close(model: Model, graph: _Graph, budget: Budget) -> tuple[Tensor, Tensor] | None:
+def _close(model: Model, graph: _Graph, budget: Budget) -> Work[tuple[Tensor, Tensor] | None]:
     """The ends of boxes that should be closed, node by node; None if a coordinate does not fade."""
     gate, write = _moves(model, graph)
     slowest = gate.abs().amax(0)
@@ -152,6 +159,7 @@ def _close(model: Model, graph: _Graph, budget: Budget) -> tuple[Tensor, Tensor]
     active = torch.arange(len(slowest))
     for round_number in range(_ROUNDS):
         budget.check_time()
+        yield _SWEEPS * len(graph.edges)
         ends, growth = (low[:, active], high[:, active]), torch.zeros(len(active))
         for _ in range(_SWEEPS):
             before = ends
