@@ -29,8 +29,9 @@ INTRODUCTION = """\
 # Findings
 
 What we measured that contradicts a paper, or that we have not seen published. Each finding has the command
-that makes its results, a figure, and every seed: none is left out. `python -m benchmarks findings` writes
-this page from the files under `experiments/`. A finding at a smaller scale than the paper's says so.
+that makes its results, a figure, and every seed: none is left out (`--seeds 301-305` of `nerode reproduce`
+runs fresh ones). `python -m benchmarks findings` writes this page from the files under `experiments/`. A
+finding at a smaller scale than the paper's says so.
 
 *The memory paper* is "On memory and generalization in the era of linear recurrence" (anonymous, 2025).
 *The n-gram paper* is "State space models can express n-gram languages" (Nandakumar et al., 2025).

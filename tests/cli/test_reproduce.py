@@ -50,6 +50,21 @@ def test_a_table_is_run_kept_and_listed(tiny, tmp_path):
     assert "agrees?" in plain.out
 
 
+def test_fresh_seeds_are_named_by_their_range(tiny, tmp_path):
+    words = ("reproduce", "tiny:table-1", "--seeds", "301-302", "--out", str(tmp_path / "runs"))
+    outcome = run(*words, "--settle", "off", "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert found["lines"][0]["seeds"] == [301, 302]
+    assert found["command"].endswith("--seeds 301-302")
+    assert run(*words, "--keep", str(tmp_path / "kept")).code == 2
+    assert run("reproduce", "tiny", "--seeds", "305-301").code == 2
+    place = tmp_path / "sweeps"
+    sweep = run("reproduce", "grazzi:parity", "--scale", "paper", "--seeds", "7-8", "--out", str(place))
+    assert sweep.code == 0
+    assert "run.seed = [7, 8]" in (place / "grazzi-parity.toml").read_text()
+
+
 def test_what_is_left_goes_on_line_by_line(tiny, tmp_path):
     kept, runs = tmp_path / "experiments", tmp_path / "runs"
     words = ("reproduce", "tiny", "--go-on", "--keep", str(kept), "--out", str(runs))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 EXPERIMENTS = Path("experiments")
 
 
+class SeedRange(click.ParamType["int | range"]):
+    """A number of seeds, or the first and the last of them."""
+
+    name = "n|first-last"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
+        """Returns the number, or the seeds."""
+        first, dash, last = str(value).partition("-")
+        if not dash:
+            return click.IntRange(1, 1000).convert(value, param, ctx)
+        if not (first.isdecimal() and last.isdecimal() and 0 <= int(last) - int(first) < 1000):
+            self.fail(f"{value!r} is no range of at most 1,000 seeds; write it like 301-305", param, ctx)
+        return range(int(first), int(last) + 1)
+
+
 @click.command(cls=Command)
 @click.argument("asked", metavar="[PAPER[:TABLE]]…", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Reproduce all papers.")
@@ -35,7 +50,11 @@ EXPERIMENTS = Path("experiments")
     default="cpu",
     help="cpu runs a smaller version here; paper writes a sweep file of the published configuration.",
 )
-@click.option("--seeds", type=click.IntRange(1, 1000), help="Number of seeds; that of each line by default.")
+@click.option(
+    "--seeds",
+    type=SeedRange(),
+    help="Number of seeds, or which (301-305); by default those of each line.",
+)
 @default_option("--jobs", type=click.IntRange(1, 256), default=1, help="Number of runs at the same time.")
 @click.option("--done", is_flag=True, help="Run nothing; use the runs that are in --out.")
 @click.option(
@@ -64,7 +83,7 @@ def reproduce(
     asked: Sequence[str],
     everything: bool,
     scale: str,
-    seeds: int | None,
+    seeds: int | range | None,
     jobs: int,
     done: bool,
     go_on: bool,
@@ -79,7 +98,7 @@ def reproduce(
 
     \b
     nerode reproduce ngram-ssm
-    nerode reproduce memory:table-4 --seeds 5 --jobs 2
+    nerode reproduce memory:table-4 --seeds 301-305 --jobs 2
     nerode reproduce sarrof:counters --scale paper --out sweeps
     nerode reproduce --all --go-on --keep experiments
     nerode reproduce --all --table > experiments/README.md
@@ -88,6 +107,8 @@ def reproduce(
         _show_claims(keep or EXPERIMENTS, _find(asked, everything or not asked), as_json)
         return
     tables = _find(asked, everything)
+    if isinstance(seeds, range) and keep is not None:
+        raise InputError("kept tables have the seeds of their lines; give --seeds 301-305 without --keep")
     if scale == "paper":
         if done or keep is not None:
             raise InputError("--scale paper writes sweep files and runs nothing; leave --done and --keep out")
@@ -139,7 +160,11 @@ def _go_on(
             failed.add(now.name)
             continue
         result = _settled(result, out, settle)
-        result = merge_lines(result, kept.get((now.paper.name, now.table.name)), now.table)
+        # Read anew: another driver may have written meanwhile.
+        before = [
+            t for t in read_tables(keep / "reproduce") if (t.paper, t.table) == (result.paper, result.table)
+        ]
+        result = merge_lines(result, before[0] if before else None, now.table)
         path = write_table(keep / "reproduce", result)
         write_atomically(path.with_suffix(".md"), table_markdown(result))
 
@@ -172,7 +197,7 @@ def _run(
     paper: Paper,
     table: PaperTable,
     out: Path,
-    seeds: int | None,
+    seeds: int | range | None,
     jobs: int,
     keep: Path | None,
     as_json: bool,
@@ -234,7 +259,12 @@ def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:
 
 
 def _write_sweeps(
-    tables: Sequence[tuple[Paper, PaperTable]], seeds: int | None, out: Path, *, force: bool, as_json: bool
+    tables: Sequence[tuple[Paper, PaperTable]],
+    seeds: int | range | None,
+    out: Path,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     from nerode.reproduce import sweep_text
 

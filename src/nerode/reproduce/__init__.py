@@ -76,13 +76,13 @@ def find_tables(asked: str) -> list[tuple[Paper, PaperTable]]:
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> str:
+def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | range | None = None) -> str:
     """Returns the sweep file of a table as published: every line, every value of its search, every seed.
 
     Args:
         paper: the paper.
         table: one of its tables.
-        seeds: how many, instead of what the protocol says.
+        seeds: how many or which, instead of what the protocol says.
 
     Raises:
         InputError: if no line of the table has a spec of the paper.
@@ -90,7 +90,7 @@ def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> 
     rows = list(dict.fromkeys(row for line in table.lines for row in _rows(line)))
     if not rows:
         raise InputError(f"{paper.name}:{table.name} is not trained; there is nothing to run at full scale")
-    count = seeds or table.seeds
+    chosen = seeds if isinstance(seeds, range) else range(seeds or table.seeds)
     head = [
         f"# {MARK}",
         f"# {paper.reference}, {table.where}: {table.title}",
@@ -99,7 +99,7 @@ def sweep_text(paper: Paper, table: PaperTable, *, seeds: int | None = None) -> 
         f"# nerode train {paper.name}-{table.name}.toml --executor slurm",
         "",
         "[grid]",
-        f"run.seed = {list(range(count))}",
+        f"run.seed = {list(chosen)}",
     ]
     return "\n".join(head) + "\n" + "".join(f"\n[[list]]\n{row}" for row in rows)
 

@@ -228,12 +228,14 @@ def _lengths_of(task: str, readings: tuple[Reading, ...]) -> tuple[int, ...]:
     return lengths_to_test(build_task(from_mapping(TaskConfig, json.loads(task))), readings)
 
 
-def seeds_of(line: TableLine, count: int | None = None) -> range:
-    """Returns the seeds of a line, or as many as are asked for."""
+def seeds_of(line: TableLine, count: int | range | None = None) -> range:
+    """Returns the seeds of a line, or as many as are asked for, or those that are asked for."""
+    if isinstance(count, range):
+        return count
     return range(line.first_seed, line.first_seed + (count or line.seeds))
 
 
-def num_missing(table: PaperTable, *, out: Path, seeds: int | None = None) -> int:
+def num_missing(table: PaperTable, *, out: Path, seeds: int | range | None = None) -> int:
     """Returns how many runs of a table are not in `out` yet."""
     store = RunStore(out)
     lines = [line for line in table.lines if line.runs_here]
@@ -246,7 +248,7 @@ def run_table(
     table: PaperTable,
     *,
     out: Path,
-    seeds: int | None = None,
+    seeds: int | range | None = None,
     jobs: int = 1,
     on_line: OnLine | None = None,
     polished: Path | None = None,
@@ -257,7 +259,7 @@ def run_table(
         paper: the paper.
         table: one of its tables.
         out: where the folders of runs are.
-        seeds: how many, instead of what each line says.
+        seeds: how many or which, instead of what each line says.
         jobs: processes at once; 0 to run nothing, and to take what is there.
         on_line: is called with one line per run that ended.
         polished: a folder of results of polished networks, for the tables that have a place for them.
@@ -431,9 +433,10 @@ def _is_measured(line: LineResult) -> bool:
     return bool(line.failed) or any(cell.values for cell in line.cells)
 
 
-def _command(paper: Paper, table: PaperTable, seeds: int | None, out: Path) -> str:
+def _command(paper: Paper, table: PaperTable, seeds: int | range | None, out: Path) -> str:
     words = ["nerode", "reproduce", f"{paper.name}:{table.name}", "--scale", "cpu", "--out", str(out)]
-    return shlex.join(words + ([] if seeds is None else ["--seeds", str(seeds)]))
+    asked = f"{seeds[0]}-{seeds[-1]}" if isinstance(seeds, range) else str(seeds)
+    return shlex.join(words + ([] if seeds is None else ["--seeds", asked]))
 
 
 def _run_all(

@@ -192,3 +192,22 @@ def test_a_terminal_shows_the_table():
     console = Console(file=io.StringIO(), width=150)
     console.print(reproduction_table(result()))
     assert "60 (50–70; 3)" in console.file.getvalue()
+
+
+def test_lines_that_were_not_learned_come_last_in_their_table():
+    """The verdict on a line is that of its worst cell; ours, beside no number, come before them."""
+    lines = [
+        line(model=name, cells=[cell(agreement=own) for own in agreements])
+        for name, agreements in (
+            ("A", ["not learned here"]),
+            ("B", ["agrees", "differs"]),
+            ("C", ["the paper fails as well"]),
+            ("D", ["–"]),
+            ("E", ["agrees"]),
+            ("F", ["agrees", "in kind"]),
+        )
+    ]
+    counts = {"same task": 1, "easier task": 0, "not run": 0, "no spec": 0}
+    page = claims_page([result(*lines)], counts)
+    rows = [text.split(" | ")[1] for text in page.splitlines() if text.startswith("| {0,1}")]
+    assert rows == ["E", "F", "B", "D", "C", "A"]

@@ -23,8 +23,9 @@ INTRODUCTION = """\
 Written by `nerode reproduce --all --table > experiments/README.md` from the JSON files under
 [reproduce/](reproduce). Each table's command makes its runs (or takes those that are there) and, with
 `--keep experiments`, its files. Runs are at CPU scale, with smaller models and a corrected protocol
-(disjoint splits, longer bins that are longer, nothing chosen by a test, every seed counted). Where the task
-departs from the paper's, the row says (here …). A range of lengths is tested at four of them, its ends among
+(disjoint splits, longer bins that are longer, nothing chosen by a test, every seed counted). In each table
+lines that agree or differ come first, those that were not learned last. Where the task departs from the
+paper's, the row says (here …). A range of lengths is tested at four of them, its ends among
 them. Our numbers have the unit of the paper: percentages where it prints percentages, shares elsewhere.
 `nerode reproduce PAPER:TABLE --scale paper` writes the published configuration as a sweep file.
 """
@@ -39,7 +40,11 @@ GAPS = (
     "is that of the trained architecture: where it says no, the compiled network is of a larger class."
 )
 GAP_HEADINGS = ("task", "trained: published", "trained: ours", "theory", "compiled: ours", "proved")
-_ORDER = ("agrees", "in kind", "the paper fails as well", "not learned here", "differs")
+_ORDER = ("agrees", "in kind", "differs", "the paper fails as well", "not learned here")
+"""Verdicts in the order of the page."""
+
+_WORST_FIRST = ("differs", "not learned here", "the paper fails as well", "in kind", "agrees")
+"""The verdict on a line is that of its worst cell."""
 
 
 def claims_page(results: Sequence[TableResult], coverage: Mapping[str, int]) -> str:
@@ -63,7 +68,7 @@ def claims_page(results: Sequence[TableResult], coverage: Mapping[str, int]) -> 
 
 
 def _summary(results: Sequence[TableResult], coverage: Mapping[str, int]) -> str:
-    return "\n\n".join((_coverage(coverage), _lines(results), _counts(results), _effort(results)))
+    return "\n\n".join((_lines(results), _counts(results), _coverage(coverage), _effort(results)))
 
 
 def _coverage(counts: Mapping[str, int]) -> str:
@@ -88,7 +93,7 @@ def _lines(results: Sequence[TableResult]) -> str:
 def _line_agreement(line: LineResult) -> str:
     """The worst of its cells."""
     found = {cell.agreement for cell in line.cells}
-    return next((name for name in reversed(_ORDER) if name in found), "–")
+    return next((name for name in _WORST_FIRST if name in found), "–")
 
 
 def _counts(results: Sequence[TableResult]) -> str:
@@ -177,7 +182,7 @@ def _section(result: TableResult) -> list[str]:
             theory_text(line),
             _verdict(line),
         )
-        for line in result.lines
+        for line in sorted(result.lines, key=_place)
     ]
     return [
         f"### {result.citation}, {result.where}: {result.title}",
@@ -187,6 +192,12 @@ def _section(result: TableResult) -> list[str]:
         markdown_rows(HEADINGS, rows),
         *([""] + [f"- {remark}" for remark in _below(result)] if _below(result) else []),
     ]
+
+
+def _place(line: LineResult) -> int:
+    """The place of a line in its table: what agrees or differs first, then ours, and not learned last."""
+    places = ("agrees", "in kind", "differs", "–", "the paper fails as well", "not learned here")
+    return places.index(_line_agreement(line))
 
 
 def _below(result: TableResult) -> list[str]:
