@@ -56,10 +56,11 @@ from nerode.network import Network, network_from_json, network_hash, network_to_
 from nerode.proofs import certify, certify_state_boxes, check_polished, find_fragile_words, find_window
 from nerode.proofs.counters import counter_cover, find_integrators, slot_cover
 from nerode.proofs.floats.certify import certify_floats
-from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder
+from nerode.proofs.floats.decoders import certify_decoder
 from nerode.proofs.proving import Prover
 from nerode.proofs.replay.attention.records import METHOD as DECODERS
 from nerode.proofs.replay.bits import METHOD as BIT_CLOSURE, recheck
+from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 from nerode.tasks import StateTracking
 from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
@@ -485,7 +486,9 @@ class DecoderCase:
                 evidence["module"] = fingerprint(model)
         certificate = kernel.certificate_from_json(data)
         budget = Budget(seconds=BUDGET.seconds)
-        failure = recheck_decoder(model, self.network, language, certificate, budget=budget)
+        failure = replay_heads(
+            model, language, certificate, network=network_hash(self.network), budget=budget
+        )
         return () if failure else certificate.claims
 
     def fault(self, parts: Parts, claims: Sequence[Claim]) -> str:

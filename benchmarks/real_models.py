@@ -38,7 +38,8 @@ from nerode.models import Model, read_model, save_model
 from nerode.models.lower import is_decoder, writer_of
 from nerode.network import LogitDecoder, Network
 from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
-from nerode.proofs.floats import RealModel, make_architecture, recheck_stored, write_real_model
+from nerode.proofs.floats import RealModel, make_architecture, write_real_model
+from nerode.proofs.replay import replay_network
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
 FOLDER = Path("experiments/real-models")
@@ -156,7 +157,8 @@ def _replay_decoder(
 ) -> tuple[Row, list[str]]:
     """Replays the certificate of a softmax decoder."""
     try:
-        seen = recheck_stored(folder, found.network, language, dtype="float32", budget=Budget(seconds=limit))
+        replays = replay_network(folder, found.network, language, budget=Budget(seconds=limit))
+        seen = next(replays, None)
     except BudgetExceeded:
         return {"replayed": "no time", "limit": limit}, []
     tasks = [] if seen is None else [str(claim.task) for claim in seen.claims]

@@ -51,7 +51,7 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     assert verified.code == 0, verified.err
     assert verified.out == run("polish", str(place), "--check").out
     assert verified.out.startswith("products in S3, 6 letters\n")
-    assert "floats" in run("verify", str(place), "--dtype", "float32").err
+    assert "compiled networks" in run("verify", str(place), "--dtype", "float32").err
     (place / "model.safetensors").write_bytes(b"x" + (place / "model.safetensors").read_bytes()[1:])
     for command in (("polish", str(place), "--check"), ("verify", str(place))):
         refused = run(*command)

@@ -278,29 +278,14 @@ def test_the_answer_before_the_first_letter_is_checked(parts: Parts) -> None:
     assert result.failure.refutation.word == ()
 
 
-def test_a_certificate_of_version_1_is_renewed_with_one_command(tmp_path: Path, parts: Parts) -> None:
+def test_a_certificate_of_version_1_is_refused(tmp_path: Path, parts: Parts) -> None:
     certificate = json.loads(json.dumps(parts[CERTIFICATE_FILE]))
-    evidence = certificate["evidence"]["joint-closure"]
-    evidence["configurations"] = evidence.pop("cells")
     write(tmp_path, {**parts, CERTIFICATE_FILE: {**certificate, "version": 1}})
     old = run("verify", str(tmp_path))
     assert old.code == 2
     assert "version 1" in old.err
-    assert "--renew" in old.err
-    assert run("verify", str(tmp_path), "--renew").code == 0
-    assert json.loads((tmp_path / CERTIFICATE_FILE).read_text())["version"] == 2
-    assert run("verify", str(tmp_path)).code == 0
-
-
-def test_what_is_not_proved_is_not_renewed(tmp_path: Path, parts: Parts) -> None:
-    network = json.loads(json.dumps(parts[NETWORK_FILE]))
-    network["decoder"]["scores"]["bias"][-1] = -1
-    old = {**parts[CERTIFICATE_FILE], "version": 1}  # type: ignore[dict-item]
-    write(tmp_path, {**parts, NETWORK_FILE: network, CERTIFICATE_FILE: old})
-    refused = run("verify", str(tmp_path), "--renew")
-    assert refused.code == 2
-    assert "fails on" in refused.err
-    assert json.loads((tmp_path / CERTIFICATE_FILE).read_text())["version"] == 1
+    assert "nerode compile" in old.err
+    assert "compile the network again" in run("verify", str(tmp_path), "--renew").err
 
 
 @pytest.mark.parametrize("origin", [None, [], "compiled", {}])

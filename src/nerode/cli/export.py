@@ -166,7 +166,8 @@ def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: boo
     """Writes the model of a folder for a library; the claims that go with it are replayed first."""
     from nerode.models import read_model
     from nerode.models.exports import NOTE_FILE, NOTE_FORMAT, write_export
-    from nerode.proofs.floats import known, replay_real_model
+    from nerode.proofs.floats import known
+    from nerode.proofs.replay import replay_weights
 
     if (folder / IMPORT_FILE).exists():
         _export_import(folder, out, to, force=force, as_json=as_json)
@@ -178,10 +179,10 @@ def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: boo
         )
     claim_folder(out, holds=(NOTE_FILE,), form=NOTE_FORMAT, of="an exported model", force=force)
     language = read_language(folder)
-    certificates, failure = replay_real_model(folder, language, budget=Budget(seconds=_CHECK_SECONDS))
-    if failure is not None:
+    replays = list(replay_weights(folder, language, budget=Budget(seconds=_CHECK_SECONDS)))
+    if failure := next((seen.failure for seen in replays if seen.failure), None):
         raise InputError(f"a certificate in {place} does not hold: {failure.what}; nothing was written")
-    claims = known(claim for certificate in certificates for claim in certificate.claims)
+    claims = known(claim for seen in replays for claim in seen.claims)
     report = write_export(out, read_model(place), language, to=to, claims=claims)
     if as_json:
         item = {"out": str(out), "to": to, "parameters": report.parameters, "compared": report.compared}

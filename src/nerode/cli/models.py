@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from nerode.compiler import Options, Program
 from nerode.core import Budget, InputError, MissingExtra, NotCompilable, UnknownName, missing_extra, plural
 from nerode.languages import Language
-from nerode.proofs import Claim, Failure, read_language
 from nerode.records import ModelClaim
 
 if TYPE_CHECKING:
@@ -149,49 +148,6 @@ def find_weights(
             refused=(f"the weights and their network answer otherwise after {word}",), word=word
         )
     return ArchitectureWeights(found=found, explanation=explanation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replay:
-    """The check of the certificates in `model/`.
-
-    Attributes:
-        claims: those that hold.
-        failure: why one does not.
-        skipped: why nothing was replayed, in a sentence.
-    """
-
-    claims: tuple[Claim, ...] = ()
-    failure: Failure | None = None
-    skipped: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found against the weights."""
-        return self.failure is None
-
-
-def has_proved_weights(folder: Path) -> bool:
-    """Returns whether a folder holds weights with certificates of their own."""
-    return any((folder / MODEL).glob("certificate.*.json"))
-
-
-def replay_model(folder: Path, budget: Budget) -> Replay | None:
-    """Returns what a replay of the certificates of `model/` says; None if the folder has no model of its own.
-
-    The decoder of a network with attention has its certificate beside the network, under `--dtype`.
-    """
-    if not has_proved_weights(folder):
-        return None
-    try:
-        from nerode.proofs.floats import replay_real_model
-    except ModuleNotFoundError as error:
-        missing = missing_extra(error)
-        if missing is None:
-            raise
-        return Replay(skipped=f"the claims of model/ were not replayed: {missing}")
-    certificates, failure = replay_real_model(folder, read_language(folder), budget=budget)
-    return Replay(claims=tuple(c for found in certificates for c in found.claims), failure=failure)
 
 
 def _without(missing: MissingExtra) -> str:

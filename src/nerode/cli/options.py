@@ -16,7 +16,6 @@ import click
 from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
 from nerode.records import find_run
-from nerode.verdict import Sense, VerdictTask
 
 if TYPE_CHECKING:
     from nerode.study import TrainingOutcome
@@ -225,6 +224,8 @@ def trust_option(command: F) -> F:
 
 def verdict_options(command: F) -> F:
     """Adds the options that say which question is asked."""
+    from nerode.verdict import VerdictTask
+
     for option in (
         click.option("--arch", metavar="A,B", help="Ask only about these architectures or classes."),
         default_option(
@@ -246,6 +247,8 @@ def verdict_options(command: F) -> F:
 
 def sense_option(command: F) -> F:
     """Adds the option that picks the sense whose reasons are shown."""
+    from nerode.verdict import Sense
+
     return default_option(
         "--sense",
         type=click.Choice([s.value for s in Sense]),

@@ -6,12 +6,13 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nerode.cli.options import FOLDER, Command, RunPath, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
+from nerode.cli.searching import search_claims, search_options
 from nerode.core import Budget, InputError, enforce
 from nerode.report import settlement_lines
 
@@ -48,6 +49,7 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 @click.option("-o", "--out", type=FOLDER, help="With --harden: the folder of the new model and its proof.")
 @force_option
 @click.option("--again", is_flag=True, help="Settle a run again that is settled already.")
+@search_options()
 @trust_option
 @budgeted(counts=False, per="run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per network, one per line.")
@@ -63,6 +65,7 @@ def prove(
     trust_code: bool,
     as_json: bool,
     budget: Budget,
+    **searched: Any,
 ) -> None:
     """Settle networks: proved, refuted by a word, or unsettled with what is known.
 
@@ -70,15 +73,25 @@ def prove(
     needs --task. No weight is changed, unless --harden asks for a new model. The end of a run is kept in
     RUN/settled; `nerode verify RUN` replays its proof.
 
+    With --dtype, --window, --noise or --fragile, more claims about one compiled network are searched for and
+    kept in DIR; exit 1 if one of them is not proved.
+
     Exit code 0 if every network is proved, 1 if one is refuted, 3 if none is refuted and one is unsettled.
 
     \b
     nerode prove runs/9b7ef0cf02d1bbd9
     nerode prove runs/* --json
     nerode prove flip-flop/
+    nerode prove flip-flop/ --dtype float32,bfloat16
+    nerode prove last-but-3/ --window
+    nerode prove parity/ --fragile --eps 1/100
     nerode prove mended/ --task predict-flip-flop
     nerode prove runs/9b7ef0cf02d1bbd9 --harden -o hardened
     """
+    if any(searched.values()):
+        if len(folders) > 1 or harden or again or task_name:
+            raise InputError("--dtype, --window, --noise and --fragile are about one compiled network alone")
+        search_claims(folders[0], {**searched, "save": False}, save=True, as_json=as_json, budget=budget)
     from nerode.analysis.settle import SettleSettings
 
     task = None

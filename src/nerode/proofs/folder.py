@@ -17,7 +17,6 @@ from nerode.core import (
     claim_folder,
     read_bytes,
     read_json,
-    started,
     whole_folder,
     write_atomically,
 )
@@ -41,9 +40,7 @@ from nerode.kernel import (
 )
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
-from nerode.proofs.certification import certify
-from nerode.proofs.proving import Outcome, exceeded, kernel_budget
-from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes
+from nerode.proofs.proving import exceeded, kernel_budget
 from nerode.records import RESULT, ModelClaim, unexamined
 
 Json = Any
@@ -67,7 +64,7 @@ _FOLDERS = "`nerode compile … -o DIR` writes such a folder"
 """What to do about a folder that has no network."""
 
 OLD_VERSION = 1
-"""Certificates of this version are proved again by `renew`."""
+"""Certificates of this version are not read."""
 
 
 def write_folder(
@@ -229,7 +226,7 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
             raise FormatError(
                 f"is a certificate of version {OLD_VERSION}",
                 path=folder / CERTIFICATE_FILE,
-                hint=f"`nerode verify {folder} --renew` proves it again and writes version {kernel.VERSION}",
+                hint="`nerode compile` writes the network and its certificate again",
             ) from None
         missing = "No such file" in error.what or "Not a directory" in error.what
         hint = _FOLDERS if missing else ""
@@ -320,40 +317,6 @@ def check(network: Json, language: Json, certificate: Json, *, budget: Budget | 
         raise FormatError(error.what, path=error.path or "certificate") from None
     except OverBudget as stop:
         raise exceeded(stop, budget) from None
-
-
-def renew(folder: Path, *, budget: Budget | None = None) -> Outcome:
-    """Proves a folder's network again and writes the certificate in the present version.
-
-    Certificates in float formats keep their evidence, which is replayed when they are verified. Nothing is
-    written unless there is a proof.
-
-    Returns:
-        The certificate, or the word on which the network fails, or why there is no proof.
-    """
-    budget = started(budget)
-    if run_of(folder) is not None:
-        raise InputError(
-            f"{folder} is the proof of a run; `nerode train … --certify` looks for it again, if you delete it"
-        )
-    old = _read(folder / CERTIFICATE_FILE)
-    network, language = read_network(folder), read_language(folder)
-    listed = old.get("evidence", {}).get(STATE_BOXES) if isinstance(old, dict) else None
-    if isinstance(listed, dict):
-        outcome: Outcome = certify_state_boxes(
-            network,
-            language,
-            task=str(listed.get("task")),
-            letters=(listed.get("letters", 0),),
-            budget=budget,
-        )
-    else:
-        outcome = certify(network, language, budget=budget)
-    if isinstance(outcome, Certificate):
-        for path in (p for p in (float_path(folder, dtype) for dtype in DTYPES) if _is_old(p)):
-            write_atomically(path, _text({**_read(path), "version": kernel.VERSION}))
-        write_certificate(folder / CERTIFICATE_FILE, outcome)
-    return outcome
 
 
 def _is_old(path: Path) -> bool:

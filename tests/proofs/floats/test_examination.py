@@ -27,7 +27,7 @@ def dyck(tmp_path_factory):
 
 
 def test_two_formats_in_json(parity):
-    outcome = run("verify", str(parity), "--dtype", "float32,bfloat16", "--json")
+    outcome = run("prove", str(parity), "--dtype", "float32,bfloat16", "--json")
     assert outcome.code == 0
     found = json.loads(outcome.out)
     assert found["ok"] is True
@@ -89,16 +89,16 @@ def test_a_format_that_has_no_module_is_not_proved(tmp_path):
 
 
 def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
-    assert run("verify", str(parity), "--dtype", "float64", "--save").code == 0
+    assert run("prove", str(parity), "--dtype", "float64").code == 0
     path = float_path(parity, "float64")
     stored = json.loads(path.read_text())
-    outcome = run("verify", str(parity), "--dtype", "float64", "--json")
+    outcome = run("verify", str(parity), "--json")
     assert outcome.code == 0
     assert json.loads(outcome.out)["floats"]["float64"]["replayed"] == str(path)
 
     stored["evidence"]["bit-closure"]["arithmetic"]["threads"] += 1
     path.write_text(json.dumps(stored))
-    outcome = run("verify", str(parity), "--dtype", "float64", "--json")
+    outcome = run("verify", str(parity), "--json")
     assert outcome.code == 0
     details = json.loads(outcome.out)["floats"]["float64"]
     assert details["made_on"]["threads"] == details["arithmetic"]["threads"] + 1
@@ -106,12 +106,12 @@ def test_a_stored_proof_is_replayed_and_a_planted_one_refused(parity):
     moves = stored["evidence"]["bit-closure"]["moves"]
     moves[0], moves[1] = moves[1], moves[0]
     path.write_text(json.dumps(stored))
-    outcome = run("verify", str(parity), "--dtype", "float64")
+    outcome = run("verify", str(parity))
     assert outcome.code == 1
     assert "✗ float64" in outcome.err
 
     path.write_text("{")
-    outcome = run("verify", str(parity), "--dtype", "float64")
+    outcome = run("verify", str(parity))
     assert outcome.code == 2
     assert "is not JSON" in outcome.err
     path.unlink()
@@ -153,16 +153,17 @@ def test_torch_is_loaded_for_floats_only(parity, tmp_path):
     exact = [
         ("check", "parity"),
         ("compile", "parity", "--to", "diagonal-signed", "-o", str(tmp_path)),
-        ("verify", str(parity)),
+        ("verify", str(tmp_path)),
     ]
     assert not imports_torch("\n".join(command(*words) for words in exact))
-    assert imports_torch(command("verify", str(parity), "--dtype", "float32"))
+    assert imports_torch(command("prove", str(parity), "--dtype", "float32"))
+    assert imports_torch(command("verify", str(parity)))
 
 
 def test_no_other_module_of_the_certificates_loads_torch():
     code = (
         "import importlib, pkgutil, nerode.proofs as c\n"
-        "torch = {'find', 'floats', 'reading', 'runner'}\n"
+        "torch = {'find', 'floats', 'reading', 'replay', 'runner'}\n"
         "names = [m.name for m in pkgutil.iter_modules(c.__path__) if m.name not in torch]\n"
         "assert len(names) >= 5\n"
         "for name in names: importlib.import_module(f'nerode.proofs.{name}')"

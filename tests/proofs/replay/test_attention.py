@@ -20,10 +20,12 @@ from nerode.languages.bestiary import find_language
 from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
 from nerode.models.model import build_model
+from nerode.network import network_hash
 from nerode.proofs import certify
-from nerode.proofs.floats.decoders import certify_decoder, recheck_decoder, run_decoder
+from nerode.proofs.floats.decoders import certify_decoder, run_decoder
 from nerode.proofs.replay.attention.checker import audit, check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
+from nerode.proofs.replay.heads import replay_heads
 from tests.algebra.semigroups import random_dfa
 from tests.cli.runner import run
 
@@ -181,19 +183,28 @@ def test_certificates_are_checked_again_and_say_no_more_than_they_may():
     model = network_to_decoder(network, "transformer-alibi")
     found = certify_decoder(model, network, language)
     assert isinstance(found, Certificate)
-    assert recheck_decoder(model, network, language, found) is None
+    sha = network_hash(network)
+    assert replay_heads(model, language, found, network=sha) is None
     longer = replace(found, claims=(replace(found.claims[0], length=(1 << 24) + 1),))
-    assert isinstance(recheck_decoder(model, network, language, longer), Failure)
+    assert isinstance(replay_heads(model, language, longer, network=sha), Failure)
     wider = replace(found.claims[0], covers=found.claims[0].covers.replace("divided last", "in any order"))
-    assert isinstance(recheck_decoder(model, network, language, replace(found, claims=(wider,))), Failure)
+    assert isinstance(
+        replay_heads(
+            model, language, network=network_hash(network), certificate=replace(found, claims=(wider,))
+        ),
+        Failure,
+    )
     for key, value in (("joint_states", 1), ("scores", "float64"), ("heads", [])):
         evidence = {METHOD: {**found.evidence[METHOD], key: value}}
         assert isinstance(
-            recheck_decoder(model, network, language, replace(found, evidence=evidence)), Failure
+            replay_heads(
+                model, language, network=network_hash(network), certificate=replace(found, evidence=evidence)
+            ),
+            Failure,
         )
     other = with_slopes(model, lambda s: 256.0 if s == 128 else s)
     other.head.weight[0] *= 2
-    assert "another decoder" in recheck_decoder(other, network, language, found).what
+    assert "another decoder" in replay_heads(other, language, found, network=network_hash(network)).what
     wrong = find_language("tomita-2")
     assert isinstance(certify_decoder(model, network, wrong), Failure)
 

@@ -5,7 +5,7 @@ from nerode.proofs.find.walk import CALL, Walk, grid_marks, state_values
 from nerode.proofs.floats.certify import FloatVerdict, certify_module, closing
 from nerode.proofs.floats.cycles import find_cycle
 from nerode.proofs.floats.decoders import decoder_length
-from nerode.proofs.floats.examination import Examination, examine, recheck_stored, store
+from nerode.proofs.floats.examination import Examination, examine, store
 from nerode.proofs.floats.memories import certify_fading, fading_search
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
@@ -14,7 +14,6 @@ from nerode.proofs.floats.real_models import (
     choose_lowering,
     load_architecture,
     make_architecture,
-    replay_real_model,
     write_real_model,
 )
 from nerode.proofs.reading import SignalModule, decode, decoder
@@ -50,8 +49,6 @@ __all__ = [
     "load_model",
     "make_architecture",
     "make_runner",
-    "recheck_stored",
-    "replay_real_model",
     "state_values",
     "store",
     "to_rows",

@@ -1,4 +1,4 @@
-"""Certificates for softmax decoders that were compiled: made, stored beside the network, checked again.
+"""Certificates for softmax decoders that were compiled: found, and tested on words.
 
 A folder of a network with attention layers holds the decoder itself in `model/`. Its certificate in a float
 format is checked by the lemmas of `attention.py`, which read the tensors of the decoder.
@@ -13,15 +13,16 @@ import numpy as np
 import torch
 
 from nerode.core import Budget, InputError, NotCompilable, plural
-from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation, first_not_implied
+from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation
 from nerode.languages import Language, language_hash, legal_bits
 from nerode.models import Model, dtype_of, read_model
 from nerode.models.lower import network_to_decoder
 from nerode.network import Network, network_hash
 from nerode.proofs.answers import refutation
 from nerode.proofs.folder import MODEL_FOLDER
-from nerode.proofs.replay.attention.checker import audit, check_decoder
+from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
+from nerode.proofs.replay.heads import find_unsound
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.runner import as_legal
 
@@ -82,37 +83,6 @@ def decoder_length(
     return proof.length
 
 
-def recheck_decoder(
-    model: Model,
-    network: Network,
-    language: Language,
-    certificate: Certificate,
-    *,
-    budget: Budget | None = None,
-) -> Failure | None:
-    """Returns why a stored certificate does not hold for a decoder, None if it holds."""
-    if certificate.network != network_hash(network) or certificate.language != language_hash(language):
-        return Failure(what="the certificate is for another network or language", entry="network")
-    listed = certificate.evidence.get(METHOD)
-    if not isinstance(listed, dict) or set(certificate.evidence) != {METHOD}:
-        return Failure(what=f"the evidence is not that of {METHOD} alone", entry="evidence")
-    if listed.get("module") != fingerprint(model):
-        return Failure(what="the certificate is for another decoder", entry=f"evidence.{METHOD}.module")
-    found = certify_decoder(model, network, language, budget=budget)
-    if isinstance(found, Failure):
-        return found
-    again = found.evidence[METHOD]
-    for key in ("dtype", "scores", "heads", "recurrent", "levels", "joint_states", "order"):
-        if listed.get(key) != again[key]:
-            return Failure(what=f"the evidence says otherwise: {key}", entry=f"evidence.{METHOD}.{key}")
-    return first_not_implied(certificate.claims, found.claims) or _unsound(model)
-
-
-def _unsound(model: Model) -> Failure | None:
-    problem = audit(model)
-    return None if problem is None else Failure(what=f"on this machine {problem}", entry="exp")
-
-
 @torch.no_grad()
 def run_decoder(
     model: Model, language: Language, *, words: int = _WORDS, length: int = _LENGTH
@@ -166,7 +136,6 @@ def examine_decoder(
     language: Language,
     *,
     dtype: str,
-    stored: Certificate | None = None,
     budget: Budget | None = None,
 ) -> tuple[tuple[Claim, ...], Failure | None, dict[str, Json], Certificate | None]:
     """Returns the claims about a decoder, a failure, details and the certificate.
@@ -176,16 +145,12 @@ def examine_decoder(
         network: with attention layers.
         language: what it should do.
         dtype: the format of its weights.
-        stored: a certificate to check again; None to look for one.
         budget: limits.
     """
     try:
         model = read_decoder(folder, network, dtype)
     except InputError as error:
         return (), None, {"reason": str(error)}, None
-    if stored is not None:
-        failure = recheck_decoder(model, network, language, stored, budget=budget)
-        return (() if failure else stored.claims), failure, {"replayed": METHOD}, None if failure else stored
     found = certify_decoder(model, network, language, budget=budget)
     tested = run_decoder(model, language)
     claims: tuple[Claim, ...] = (tested,) if isinstance(tested, Claim) else ()
@@ -196,7 +161,7 @@ def examine_decoder(
         )
     if isinstance(found, Failure):
         return claims, wrong, {"reason": found.what}, None
-    unsound = _unsound(model)
+    unsound = find_unsound(model)
     if unsound is not None or wrong is not None:
         return claims, wrong or unsound, {}, None
     evidence = found.evidence[METHOD]

@@ -27,16 +27,15 @@ from nerode.kernel import (
     Refutation,
 )
 from nerode.languages import Language
+from nerode.models import fixed_bits
 from nerode.models.lower import is_decoder
-from nerode.models.network_module import load_model
-from nerode.network import Network, network_hash
+from nerode.network import Network
 from nerode.proofs.floats.certify import FloatVerdict, certify_floats
 from nerode.proofs.floats.decoders import examine_decoder
 from nerode.proofs.floats.horizons import Horizon
 from nerode.proofs.floats.loops import LoopReport, search_loops
-from nerode.proofs.folder import MODEL_FOLDER, float_path, read_float_certificate, write_float_certificate
-from nerode.proofs.replay.bits import METHOD, recheck
-from nerode.proofs.replay.listing import describe_arithmetic
+from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate
+from nerode.proofs.replay.bits import METHOD
 from nerode.proofs.runner import Runner, State
 
 Json = Any
@@ -74,6 +73,7 @@ class Examination:
     certificate: Certificate | None
 
 
+@fixed_bits(1)
 def examine(
     network: Network,
     language: Language,
@@ -95,7 +95,7 @@ def examine(
     """
     budget = started(budget)
     if _has_decoder(network, folder):
-        return _examine_decoder(folder, network, language, dtype, None, budget)
+        return _examine_decoder(folder, network, language, dtype, budget)
     task = next((c.task for c in known if c.dtype == dtype), None)
     try:
         verdict = certify_floats(network, language, dtype=dtype, task=task, budget=budget.part(_PROOF_SHARE))
@@ -136,42 +136,6 @@ def examine(
     )
 
 
-def recheck_stored(
-    folder: Path, network: Network, language: Language, *, dtype: str, budget: Budget | None = None
-) -> Examination | None:
-    """Returns whether the stored certificate for a dtype holds; None if the folder has none."""
-    certificate = read_float_certificate(folder, dtype)
-    if certificate is None:
-        return None
-    if _has_decoder(network, folder):
-        return _examine_decoder(folder, network, language, dtype, certificate, budget)
-    module = load_model(network, dtype=getattr(torch, dtype)).eval()
-    failure = recheck(
-        module,
-        language,
-        certificate,
-        empty=network.decoder.empty,
-        network=network_hash(network),
-        budget=budget,
-    )
-    details: dict[str, Json] = {
-        "replayed": str(float_path(folder, dtype)),
-        "arithmetic": describe_arithmetic(),
-    }
-    made_on = certificate.evidence.get(METHOD, {}).get("arithmetic")
-    if made_on != details["arithmetic"]:
-        # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
-        details["made_on"] = made_on
-    return Examination(
-        dtype=dtype,
-        claims=() if failure else certificate.claims,
-        failure=failure,
-        horizon=None,
-        details=details,
-        certificate=None if failure else certificate,
-    )
-
-
 def _has_decoder(network: Network, folder: Path | None) -> bool:
     """Whether the softmax decoder is examined; of a network without layers only where it was written."""
     return network.attends or (
@@ -184,12 +148,11 @@ def _examine_decoder(
     network: Network,
     language: Language,
     dtype: str,
-    stored: Certificate | None,
     budget: Budget | None,
 ) -> Examination:
     """The examination of a network with attention: of its softmax decoder, by lemmas about heads."""
     claims, failure, details, certificate = examine_decoder(
-        folder, network, language, dtype=dtype, stored=stored, budget=budget
+        folder, network, language, dtype=dtype, budget=budget
     )
     return Examination(
         dtype=dtype, claims=claims, failure=failure, horizon=None, details=details, certificate=certificate

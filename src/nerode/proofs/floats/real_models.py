@@ -19,7 +19,6 @@ from torch import Tensor
 
 from nerode.compiler import Options
 from nerode.core import (
-    DTYPES,
     Budget,
     InputError,
     NotCompilable,
@@ -51,8 +50,8 @@ from nerode.proofs.floats.certify import certify_module
 from nerode.proofs.floats.decoders import certify_decoder, run_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
-from nerode.proofs.folder import MODEL_FOLDER, read_float_certificate, write_float_certificate
-from nerode.proofs.replay.bits import recheck
+from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate
+from nerode.proofs.replay.table import answer_on_empty_word
 from nerode.proofs.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
 from nerode.verdict import Facts
@@ -343,7 +342,7 @@ def _prove(
         dtype=dtype,
         task=task,
         decode=above_half,
-        empty=said_of_nothing(model),
+        empty=answer_on_empty_word(model),
         alone=alone,
         budget=budget,
     )
@@ -367,13 +366,6 @@ def _converted(model: Model, dtype: str) -> Model | None:
         return None
     copy.load_state_dict(weights)
     return copy.requires_grad_(False)
-
-
-@torch.no_grad()
-def said_of_nothing(model: Model) -> Legal | None:
-    """Returns what a model says before any letter; None if it has no beginning mark."""
-    scores = model.empty_scores()
-    return None if scores is None else as_legal(np.asarray(above_half(scores).numpy(), dtype=np.bool_))
 
 
 @torch.no_grad()
@@ -448,37 +440,6 @@ def write_real_model(folder: Path, found: RealModel) -> None:
         write_float_certificate(beside, dtype, certificate)
 
 
-def replay_real_model(
-    folder: Path, language: Language, *, budget: Budget | None = None
-) -> tuple[tuple[Certificate, ...], Failure | None]:
-    """Returns the certificates in `model/` that hold for its weights, and why one does not.
-
-    Raises:
-        FormatError: if the model or a certificate was altered so that it does not read.
-        BudgetExceeded: if the time is up before every step has been replayed.
-    """
-    place = folder / MODEL_FOLDER
-    good: list[Certificate] = []
-    for dtype in DTYPES:
-        certificate = read_float_certificate(place, dtype)
-        if certificate is None:
-            continue
-        model = read_model(place, dtype=getattr(torch, dtype)).eval()
-        with fixed_bits(1):
-            failure = recheck(
-                model,
-                language,
-                certificate,
-                decode=above_half,
-                empty=said_of_nothing(model),
-                budget=budget,
-            )
-        if failure is not None:
-            return tuple(good), failure
-        good.append(certificate)
-    return tuple(good), None
-
-
 class ModelReader:
     """The model in the folder of a network, read word by word.
 
@@ -506,7 +467,7 @@ class ModelReader:
         self.dtype = dtype_of(self._model)
         names = dict.fromkeys(layer.name for layer in self._model.config.layers)
         self.about = f"{', '.join(names)} in {self.dtype}"
-        self.tokens, self.answer = 0, said_of_nothing(self._model)
+        self.tokens, self.answer = 0, answer_on_empty_word(self._model)
         self._state: State | None = None
         self._stream: DecoderStream | None = None
 
@@ -542,7 +503,7 @@ class ModelReader:
     @torch.no_grad()
     def run(self, word: Sequence[int]) -> list[Legal | None]:
         """Returns what may follow each prefix; None for the empty one if the model says nothing there."""
-        answers = [said_of_nothing(self._model)]
+        answers = [answer_on_empty_word(self._model)]
         state = self._model.initial_state(1)
         for letter in word:
             scores, state = self._model.step(torch.tensor([letter]), state)

@@ -2,5 +2,15 @@
 
 from nerode.proofs.replay.bits import NOT_EMPTY, recheck as recheck_module
 from nerode.proofs.replay.fading import replay_fading
+from nerode.proofs.replay.table import Replayed, ReplaySubject, replay, replay_network, replay_weights
 
-__all__ = ["NOT_EMPTY", "recheck_module", "replay_fading"]
+__all__ = [
+    "NOT_EMPTY",
+    "ReplaySubject",
+    "Replayed",
+    "recheck_module",
+    "replay",
+    "replay_fading",
+    "replay_network",
+    "replay_weights",
+]

@@ -13,7 +13,6 @@ from nerode.core import plural
 from nerode.languages import Language, is_named_rightly
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 from nerode.records import MARKS, Settlement
-from nerode.report.terminal.verdicts import name_table
 
 
 def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
@@ -79,6 +78,9 @@ def _theory_lines(theory: Mapping[str, Any] | None) -> Iterable[str]:
 
 def standing_table(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
     """Returns theory, compiler, training and certificates side by side, one row per architecture."""
+    # Here and not above: claims are printed without what theory says.
+    from nerode.report.terminal.verdicts import name_table
+
     return name_table(
         ("architecture", "theory", "compiled", "trained", "certified"), [_cells(row) for row in rows]
     )
