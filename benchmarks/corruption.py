@@ -551,6 +551,7 @@ def cases() -> list[Case]:
             )
         ),
         _compiled("(ab)*", "ssm"),
+        _fading(),
         _compiled("dyck-1", "diagonal", share=1),
         _compiled("anbn", "diagonal", share=1),
         _compiled("anbn", "deltanet-signed", share=1),
@@ -590,6 +591,13 @@ def _sealed(network: Network, language: Language, certificate: Any, share: int) 
         raise TypeError(f"{language.name}: {certificate}")
     parts = (network_to_json(network), describe_language(language), kernel.certificate_to_json(certificate))
     return KernelCase(method=certificate.claims[0].method, parts=json.loads(json.dumps(parts)), share=share)
+
+
+def _fading() -> KernelCase:
+    """Registers whose overwritten values fade by 1/4 instead of vanishing."""
+    language = resolve_language("(ab)*")
+    network = compile_language(language, "diagonal", Options(exclusive_scan=False))
+    return _sealed(network, language, certify(network, language), 2)
 
 
 def _stacks() -> KernelCase:

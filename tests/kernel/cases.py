@@ -90,6 +90,17 @@ def latch(write: Json = 6, keep: Json = 3) -> Json:
     }
 
 
+def clipped_latch() -> Json:
+    """The same as h = clip(2·h ± 4 - 1/2), which intervals around 0 and 1 are closed under."""
+    network = latch(4, 2)
+    layer = network["layers"][0]
+    layer["start"] = [0]
+    layer["recurrence"]["activation"] = "clip"
+    layer["recurrence"]["update"]["bias"] = ["-1/2"]
+    network["decoder"]["scores"]["bias"][-1] = 0
+    return network
+
+
 LATCH_LANGUAGE = {
     "format": "nerode-language",
     "version": 1,
@@ -117,3 +128,4 @@ LATCH_NODES = {
     "letters": 0,
     "boxes": [[[["-11/10", "-9/10"]]], [[["9/10", "11/10"]]]],
 }
+LATCH_INTERVALS = {"task": "predict", "intervals": {"1:h": [[0, "1/8"], ["7/8", 1]]}}

@@ -19,8 +19,10 @@ from nerode.languages.ngrams import NgramLanguage, parse_arpa
 from nerode.network import network_to_json
 from tests.kernel.cases import (
     LATCH_BOXES,
+    LATCH_INTERVALS,
     LATCH_LANGUAGE,
     LATCH_NODES,
+    clipped_latch,
     compiled,
     latch,
     plain,
@@ -74,6 +76,8 @@ def found(method: str) -> tuple[Json, Json, str, Json]:
             return network, language, method, description
         case "stack-invariant":
             return *compiled("dyck-2-4", "diagonal"), method, STACK
+        case "interval-closure":
+            return clipped_latch(), LATCH_LANGUAGE, method, LATCH_INTERVALS
         case "saturating-closure":
             return *compiled("(a|b)*a(a|b)*", "ssm"), method, {"task": "predict", "caps": {"1:q1": 2}}
         case "n-gram-suffixes":
@@ -347,6 +351,13 @@ def test_slots_with_other_codes_are_refused() -> None:
         assert proof.failure is not None
     with pytest.raises(Unreadable, match="codes"):
         kernel.prove(network, language, "stack-invariant", {**STACK, "codes": [[0]]})
+
+
+def test_intervals_that_are_left_are_refused() -> None:
+    description = {"task": "predict", "intervals": {"1:h": [[0, "1/8"], ["7/8", "8/9"]]}}
+    proof = kernel.prove(clipped_latch(), LATCH_LANGUAGE, "interval-closure", description)
+    assert proof.failure is not None
+    assert "leaves its intervals" in proof.failure.what
 
 
 def test_windows_of_layers_that_forget() -> None:

@@ -234,6 +234,15 @@ def test_too_many_configurations_are_a_budget_error() -> None:
         certify_exact(network, language, budget=Budget(elements=3))
 
 
+@pytest.mark.parametrize("overwrite", [0, Fraction(1, 4), Fraction(27, 100)])
+def test_registers_that_fade_are_proved_by_intervals(overwrite: Fraction | int) -> None:
+    language = find_language("set-reset")
+    certificate = certified(networks.set_reset_network(language, overwrite=overwrite), language)
+    method = "joint-closure" if overwrite == 0 else "interval-closure"
+    assert certificate.claims[0].method == method
+    assert certificate.claims[0].scope == EXACT
+
+
 def test_a_register_that_fades_too_slowly_is_refuted_or_unproved() -> None:
     language = find_language("set-reset")
     # After 1 1 0 the register holds (1 + 3/4)·3/4 = 21/16, which still reads as set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nerode.compiler import compile_language
+from nerode.compiler import Options, compile_language
 from nerode.kernel import PREDICT
 from nerode.languages import Language
 from nerode.languages.bestiary import find_language
@@ -37,3 +37,11 @@ def test_compiled_networks_are_proved_and_checked(name: str, target: str, method
     certificate = certified(compile_language(language, target), language)
     assert certificate.claims[0].method == method
     assert certificate.claims[0].task == PREDICT
+
+
+@pytest.mark.parametrize("name", ["tomita-4", "ab-star", "aab-star"])
+def test_retentive_overwrites_are_proved_by_intervals(name: str) -> None:
+    language = find_language(name)
+    network = compile_language(language, "diagonal", Options(exclusive_scan=False))
+    certificate = certified(network, language)
+    assert certificate.claims[0].method == "interval-closure"

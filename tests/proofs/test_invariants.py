@@ -258,6 +258,33 @@ def test_an_error_only_after_closing_onto_one_kind_is_not_proved() -> None:
         assert "after ([]" in failure.what
 
 
+def test_a_register_that_drifts_leaves_its_intervals() -> None:
+    language = find_language("set-reset")
+    network = networks.set_reset_network(language)
+    layer = network.layers[0]
+    assert isinstance(layer.recurrence, Gated)
+    # Holding adds 1/1000: a bit that is not set reads as set after five hundred letters.
+    write = networks.affine(list(layer.reads), [({"x=1": 1, "x=h": Fraction(1, 1000)}, 0)])
+    drifting = with_layer(network, 0, recurrence=replace(layer.recurrence, write=write))
+    for intervals in ([["0", "1/10"], ["1", "11/10"]], [["0", "1/4"], ["1", "2"]]):
+        failure = proof(drifting, language, {"intervals": {"1:bit": intervals}})
+        assert failure is not None
+        assert "leaves its intervals" in failure.what
+
+
+def test_intervals_must_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unknowns, "MAX_CELLS", 200)
+    language = find_language("set-reset")
+    network = networks.set_reset_network(language, overwrite=Fraction(1, 4))
+    evidence = evidence_of(network, language)
+    assert proof(network, language, evidence) is None
+    intervals = evidence["intervals"]["1:bit"]
+    for change in (intervals[:1], [["0", "1/4"], ["1", "5/4"]], [["0", "2"]], [["1", "4/3"]]):
+        failure = proof(network, language, {"intervals": {"1:bit": change}})
+        assert failure is not None
+    assert proof(network, language, {}) is not None
+
+
 def test_layers_that_count_cannot_be_merged() -> None:
     language, network, evidence = dyck_1()
     failure = proof(network, language, {**evidence, "merged": 1})

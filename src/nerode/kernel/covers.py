@@ -30,7 +30,7 @@ from nerode.kernel.work import OverBudget, Undecided
 
 Json = Any
 
-_UNKNOWNS = ("counters", "affine", "rectified", "scale", "tallies", "merged")
+_UNKNOWNS = ("counters", "affine", "rectified", "scale", "tallies", "intervals", "merged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ METHOD_ROWS: Mapping[str, MethodRow] = {
     "joint-closure": MethodRow("core", exact=True),
     "counter-invariant": MethodRow("infinite", (), _UNKNOWNS, exact=True),
     "stack-invariant": MethodRow("infinite", ("slots", "codes"), _UNKNOWNS, exact=True),
+    "interval-closure": MethodRow("infinite", ("intervals",), _UNKNOWNS, exact=True),
     "boxes": MethodRow("boxes", ("noise", "layers")),
     "state-boxes": MethodRow("boxes", ("noise", "letters", "boxes")),
     "n-gram-contexts": MethodRow("distributions", ("words",)),

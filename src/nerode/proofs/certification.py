@@ -2,6 +2,7 @@
 
 finite state sets       joint closure
 tallies                 saturating closure
+fading registers        interval closure
 counters, stacks        an invariant
 tanh, sigmoid, exp      boxes
 distributions           contexts of an n-gram model

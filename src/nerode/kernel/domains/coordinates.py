@@ -2,6 +2,7 @@
 
     ExactCoordinate    its value
     CappedCoordinate   its value up to a cap, which stands for all larger ones
+    LooseCoordinate    the interval that it is in
     AffineCoordinate   nothing: it is a function of the counters, times the sign
     TallyCoordinate    whether it is 0; otherwise it is at least 1, times the sign
     SlotCoordinate     nothing: it holds a kind of bracket, known where the bracket is the innermost
@@ -120,6 +121,27 @@ class CappedCoordinate(ExactCoordinate):
         if low is None or earlier is None or low < earlier:
             raise self.refuse("has a cap, and a step lowers it")
         return self.cap if low >= self.cap else super().fold(value, step)
+
+
+class LooseCoordinate(Coordinate):
+    """A coordinate that lies in one of some intervals."""
+
+    def __init__(self, place: Place, name: str, intervals: Sequence[ValueRange]) -> None:
+        super().__init__(place, name)
+        self.intervals = intervals
+
+    def unfold(self, label: int, step: CellStep) -> Value:
+        """Returns an unknown of the interval."""
+        return step.unknown(self.name, self.intervals[label])
+
+    def fold(self, value: Value, step: CellStep) -> Hashable:
+        """Returns the number of the first interval that holds the value."""
+        range_ = ValueRange(*step.region.bounds(value))
+        fitting = (j for j, interval in enumerate(self.intervals) if interval.contains(range_))
+        index = next(fitting, None)
+        if index is None:
+            raise self.refuse("leaves its intervals")
+        return index
 
 
 class AffineCoordinate(Coordinate):

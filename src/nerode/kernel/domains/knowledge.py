@@ -10,13 +10,14 @@ from nerode.kernel.domains.coordinates import (
     AffineCoordinate,
     CappedCoordinate,
     Coordinate,
+    LooseCoordinate,
     SlotCoordinate,
     TallyCoordinate,
 )
 from nerode.kernel.domains.counters import MAX_STEP
 from nerode.kernel.domains.forms import ValueRange
 from nerode.kernel.network import CheckedNetwork, Place
-from nerode.kernel.numbers import Rational, plain, read_rational
+from nerode.kernel.numbers import Rational, plain, read_interval, read_rational
 from nerode.kernel.reader import Reader, entries, listing, quoted, record, table, whole
 from nerode.kernel.work import Unreadable
 
@@ -97,6 +98,11 @@ def _number(data: Json, what: str) -> Rational:
     return plain(read_rational(data, what))
 
 
+def _range(data: Json, what: str) -> ValueRange:
+    low, high = read_interval(data, what)
+    return ValueRange(plain(low), plain(high))
+
+
 _AMOUNT = whole(-MAX_STEP, MAX_STEP)
 _COUNTER = record(
     {
@@ -135,6 +141,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         "rectified": (listing(place), []),
         "scale": (whole(-1, 1), 1),
         "tallies": (listing(place), []),
+        "intervals": (table(listing(_range, most=MAX_POINTS)), {}),
         "slots": (listing(listing(place)), []),
         "codes": (listing(listing(_number)), []),
         "merged": (whole(0, max(0, len(network.layers) - 1)), 0),
@@ -172,6 +179,7 @@ def read_knowledge(cover: Mapping[str, Json], network: CheckedNetwork) -> Coordi
         for i, at in enumerate(slot):
             first = network.layers[at[0]].start[at[1]]
             found.append(SlotCoordinate(at, name(at), depth, [code[i] for code in codes], first))
+    found += [LooseCoordinate(at, written, intervals) for at, written, intervals in placed("intervals")]
     found += [CappedCoordinate(at, written, cap) for at, written, cap in placed("caps")]
     places = [coordinate.place for coordinate in found]
     if len(set(places)) != len(places) or any(layer < given["merged"] for layer, _ in places):
