@@ -35,18 +35,12 @@ if TYPE_CHECKING:
     )
     from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
     from nerode.records.model_claims import (
-        MARKS,
         REFUTED,
-        SETTLED,
-        SETTLED_CERTIFICATE,
-        SETTLEMENT_FILE,
         TESTED,
         ModelClaim,
-        Settlement,
         claims_from_json,
         claims_to_json,
         first_prefixes,
-        read_settlement,
         unexamined,
     )
     from nerode.records.run_record import (
@@ -64,7 +58,16 @@ if TYPE_CHECKING:
         join_scores,
         read_import,
     )
-    from nerode.records.settlement import RunStatus, run_status
+    from nerode.records.settlement import (
+        MARKS,
+        SETTLED,
+        SETTLED_CERTIFICATE,
+        SETTLEMENT_FILE,
+        RunStatus,
+        Settlement,
+        read_settlement,
+        run_status,
+    )
     from nerode.records.spec import (
         MAX_LENGTH,
         CompleteSpec,

@@ -1,13 +1,133 @@
-"""The status of a run: proved at every length, refuted at a length, or tested to a length."""
+"""The outcome of a search, and the status of a run: proved, refuted at a length, or tested to a length."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from nerode.records.model_claims import MARKS, Settlement
+from nerode.core import FormatError, InputError, from_mapping, read_json, to_mapping
 from nerode.records.run_record import RunRecord, first_failing_length
 from nerode.records.spec import Measure
+
+SETTLEMENT_FORMAT = "nerode-settlement"
+SETTLEMENT_VERSION = 1
+
+SETTLED = Path("settled")
+"""The folder inside a run, or inside a network, that holds its settlement."""
+
+SETTLEMENT_FILE = "settlement.json"
+SETTLED_CERTIFICATE = "certificate.json"
+
+Status = Literal["proved", "refuted", "unsettled"]
+
+MARKS: dict[str, str] = {"proved": "●", "refuted": "○", "unsettled": "◐"}
+"""The marks of pages and tables."""
+
+MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """The outcome of a search for a proof or for a failing word.
+
+    Attributes:
+        status: what is known in a word.
+        about: the language or the task.
+        words: the words that the status speaks of.
+        reading: how scores are read as answers.
+        dtype: the float format that was run; None for exact arithmetic.
+        method: of the proof or of the search.
+        length: the length up to which all words were answered correctly: "all" where proved.
+        states: joint states of network and language that were seen.
+        noise: the noise on the state below which a proof holds, as a fraction; None for no such claim.
+        word: a word that is answered incorrectly, its letters; None unless refuted.
+        expected: the correct answer at its end.
+        got: the answer of the network.
+        read: how the word is read: letter by letter ("step"), or in parts by the form for sequences
+            ("forward"); empty without a word.
+        shortest: whether no shorter word is answered incorrectly.
+        known: a sentence for each strategy that ended without a result, in order.
+        reason: why nothing is settled; empty otherwise.
+        undecided: for each layer with gates, the share of gates that are neither 0 nor 1 nor -1 in floats.
+        claims: what a proof covers, in words.
+        weights: the SHA-256 of the tensors that it speaks of; empty for networks that were not trained.
+        steps: row-steps of each strategy.
+        cpu_seconds: of all of it.
+    """
+
+    status: Status
+    about: str
+    words: str
+    dtype: str | None
+    method: str
+    length: int | str
+    states: int
+    noise: str | None = None
+    word: tuple[str, ...] | None = None
+    expected: str = ""
+    got: str = ""
+    read: Literal["step", "forward", ""] = ""
+    shortest: bool = False
+    known: tuple[str, ...] = ()
+    reason: str = ""
+    undecided: dict[str, float] | None = None
+    claims: tuple[str, ...] = ()
+    weights: str = ""
+    reading: str = ""
+    steps: dict[str, int] | None = None
+    cpu_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.status == "refuted") != (self.word is not None):
+            raise InputError("a settlement has a failing word exactly if it is refuted")
+        if (self.status == "proved") != (self.length == "all"):
+            raise InputError("a settlement speaks of all lengths exactly if it is proved")
+        if (self.status == "unsettled") != bool(self.reason):
+            raise InputError("a settlement has a reason exactly if it is unsettled")
+
+    @property
+    def mark(self) -> str:
+        """The mark of its status."""
+        return MARKS[self.status]
+
+    @property
+    def first_wrong_length(self) -> int | None:
+        """The length of the failing word; None if there is none."""
+        return None if self.word is None else len(self.word)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain values."""
+        return {"format": SETTLEMENT_FORMAT, "version": SETTLEMENT_VERSION, **to_mapping(self)}
+
+    @classmethod
+    def from_json(cls, data: Any, *, path: str | Path) -> Settlement:
+        """Returns the settlement of plain values; `path` is where they were read.
+
+        Raises:
+            FormatError: if they are none.
+        """
+        wanted = (SETTLEMENT_FORMAT, SETTLEMENT_VERSION)
+        if not isinstance(data, dict) or (data.get("format"), data.get("version")) != wanted:
+            raise FormatError(f"is no {SETTLEMENT_FORMAT} of version {SETTLEMENT_VERSION}", path=path)
+        try:
+            return from_mapping(cls, {k: v for k, v in data.items() if k not in ("format", "version")})
+        except InputError as error:
+            raise FormatError(f"is damaged: {error}", path=path) from None
+
+
+def read_settlement(folder: Path) -> Settlement | None:
+    """Returns the settlement of a run or network, None if it has none.
+
+    Raises:
+        FormatError: if it is damaged.
+    """
+    path = folder / SETTLED / SETTLEMENT_FILE
+    if not path.exists():
+        return None
+    return Settlement.from_json(
+        read_json(path, max_bytes=MOST_BYTES, hint="`nerode prove` writes it"), path=path
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -241,8 +241,8 @@ class _Settling:
             }
         )
         # A test of another kind says nothing about a network that can be proved.
-        found = schedule.run(self.budget) or self._by_examination()
-        return found or Ended(settlement=self._unsettled())
+        found = schedule.run(self.budget) or self._by_examination() or Ended(settlement=self._unsettled())
+        return replace(found, settlement=replace(found.settlement, steps=schedule.steps))
 
     def _by_tests(self) -> Work[Ended | None]:
         """A failing word among the tests of the task and words with long holds, made short."""
@@ -468,7 +468,11 @@ class _Settling:
             "states": 0 if self.verdict is None else self.verdict.states,
             "cpu_seconds": round(time.process_time() - self.begun, 3),
             "weights": self.weights,
+            "known": tuple(reason for reason in self.reasons if reason),
+            "reading": "" if self.question is None else str(self.question.reading),
         }
+        if isinstance(word := fields.get("word"), tuple):
+            known["read"] = "step" if len(word) <= STEPPED else "forward"
         return Settlement(**{**known, **fields})  # type: ignore[arg-type]
 
 
