@@ -3,8 +3,7 @@
 The evidence numbers the joint states and says where each letter leads. Nothing is searched here: every listed
 transition is computed by the module. The first that leads to a number gives the bits that it stands for; all
 others must come to the same bits, and the answer must be that of the question. What is listed is enough if it
-holds the start and is closed under the letters. A score that is not a finite number is no answer. Older
-evidence lists the bits, too; then all are compared.
+holds the start and is closed under the letters. A score that is not a finite number is no answer.
 
 The module is asked in batches of each size that the evidence names. In a batch of one there is nothing
 beside the word; in larger ones it is taken for granted, and said in the claim, that a row depends neither on
@@ -144,16 +143,12 @@ def _fits(module: Stepping, listed: Listed) -> Failure | None:
         )
     if _holds_nan(start):
         return Failure(
-            what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.states[0]"
+            what="the module's state holds a NaN at the start", entry=f"evidence.{METHOD}.moves[0]"
         )
     first = _bits(start, 1).numpy().tobytes()
     if len(first) * len(listed.moves) > MOST_BYTES:
         what = f"its {len(listed.moves):,} states of {len(first):,} bytes are more than {MOST_BYTES:,} bytes"
         return Failure(what=what, entry=f"evidence.{METHOD}.moves")
-    if listed.states is not None and any(len(state) != len(first) for state in listed.states):
-        return Failure(what="a state has too many or too few bits", entry=f"evidence.{METHOD}.states")
-    if listed.states is not None and first != listed.states[0]:
-        return Failure(what="the module starts in another state", entry=f"evidence.{METHOD}.states[0]")
     return None
 
 
@@ -178,7 +173,7 @@ Transition = tuple[int, int, int, Hashable]
 class _StateTable:
     """The bits of the states, one row each, and which of them are known.
 
-    The start is known, and all are where the evidence lists them; the others are learned from the module.
+    The start is known; the others are learned from the module.
     """
 
     def __init__(self, module: Stepping, listed: Listed) -> None:
@@ -186,9 +181,6 @@ class _StateTable:
         self.rows = first.repeat(len(listed.moves), 1)
         self.known = torch.zeros(len(listed.moves), dtype=torch.bool)
         self.known[0] = True
-        if listed.states is not None and first.numel():
-            joined = torch.frombuffer(bytearray(b"".join(listed.states)), dtype=torch.uint8)
-            self.rows, self.known[:] = joined.reshape(len(listed.moves), -1), True
 
     def with_known_sources(self, transitions: list[Transition]) -> list[Transition]:
         """Returns the first transitions, up to one from a state that is yet to be learned.
@@ -282,7 +274,7 @@ def _replay_some(
         return Failure(what=what, entry=f"evidence.{METHOD}.module")
     if _holds_nan(after):
         what = f"after one of the states from {filled[0][0]} on the module's state holds a NaN"
-        return Failure(what=what, entry=f"evidence.{METHOD}.states")
+        return Failure(what=what, entry=f"evidence.{METHOD}.moves")
     differs = table.compare(torch.tensor(targets), _bits(after, batch))
     wrong = (((got != expected) | ~readable[:, None]) & asked).any(1)
     for row in (wrong | differs).nonzero().flatten().tolist():

@@ -18,8 +18,6 @@ from nerode.kernel import LANGUAGE_TASKS, TRACK
 Json = Any
 
 KEYS = ("arithmetic", "batches", "dtype", "empty", "layout", "length", "module", "moves", "task")
-STATES = "states"
-"""One more key of older evidence, which also lists the bits of every state."""
 
 MOST_IN_BATCH = 4_096
 """Words of one batch; more of them would take too much memory."""
@@ -37,7 +35,6 @@ class Listed:
         module: the SHA-256 of the module.
         batches: the sizes of the batches in which every transition was computed.
         layout: name, shape and type of the tensors of a state.
-        states: the bits of every joint state, where they are listed; they follow from the moves.
         moves: for each state where the letters lead; -1 for a letter that is not read.
     """
 
@@ -48,13 +45,12 @@ class Listed:
     module: str
     batches: tuple[int, ...]
     layout: tuple[tuple[str, tuple[int, ...], str], ...]
-    states: tuple[bytes, ...] | None
     moves: tuple[tuple[int, ...], ...]
 
 
 def read_listing(evidence: Json, letters: int) -> Listed:
     """Returns the evidence, or raises InputError for what does not make sense."""
-    if not isinstance(evidence, dict) or set(evidence) - {STATES} != set(KEYS):
+    if not isinstance(evidence, dict) or set(evidence) != set(KEYS):
         raise InputError(f"the evidence must have exactly the keys {', '.join(KEYS)}")
     length, moves = evidence["length"], evidence["moves"]
     if length != "all" and (type(length) is not int or length < 0):
@@ -74,12 +70,9 @@ def read_listing(evidence: Json, letters: int) -> Listed:
         if any(type(target) is not int or not -1 <= target < len(moves) for target in row):
             raise InputError("a move leads to a state that is not listed")
     try:
-        bits = tuple(map(bytes.fromhex, evidence[STATES])) if STATES in evidence else None
         layout = tuple((str(n), tuple(map(int, shape)), str(d)) for n, shape, d in evidence["layout"])
     except (TypeError, ValueError):
-        raise InputError("the states or their layout are not written as they should be") from None
-    if bits is not None and len(bits) != len(moves):
-        raise InputError("the evidence has not one row of moves for each of its states")
+        raise InputError("the layout of the states is not written as it should be") from None
     return Listed(
         task=evidence["task"],
         dtype=str(evidence["dtype"]),
@@ -88,7 +81,6 @@ def read_listing(evidence: Json, letters: int) -> Listed:
         module=str(evidence["module"]),
         batches=tuple(batches),
         layout=layout,
-        states=bits,
         moves=tuple(map(tuple, moves)),
     )
 
