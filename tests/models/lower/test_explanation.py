@@ -87,12 +87,12 @@ def test_every_construction_and_carrier_of_the_atlas(architecture: str) -> None:
     """Every way of every named language; one lowering per construction is compared in full."""
     seen: set[tuple[str, str]] = set()
     for name in BESTIARY:
-        options = Options(budget=Budget(seconds=60))
+        options = Options(budget=Budget(seconds=20))
         for way in lowerings(find_language(name), architecture, options):
             if isinstance(way, NotCompilable):
                 continue
             made = (way.program.network.origin.construction, way.block)
-            most = 20_000 if made not in seen else 1_000
+            most = 20_000 if made not in seen else 500
             seen.add(made)
-            found = compare_answers(way, most=most, budget=Budget(seconds=60))
+            found = compare_answers(way, most=most, budget=Budget(seconds=10))
             assert found.word is None, f"{name} on {architecture}: {made} differs after {found.word}"

@@ -13,6 +13,7 @@ from nerode.languages.bestiary import find_language
 from nerode.models.architectures.attention import Attention, AttentionSettings
 from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
+from nerode.models.lower.lowering import lowerings
 from nerode.models.model import ModelConfig, build_model
 from nerode.models.zoo import LayerConfig
 
@@ -89,6 +90,12 @@ def test_languages_become_decoders_by_name():
     assert model.config.beginning
     assert model.claims[0].length == 1 << 24
     assert all(isinstance(layer, Attention) for layer in model.layers)
+
+
+def test_a_hybrid_without_a_construction_is_refused():
+    [refusal] = lowerings(find_language("anbncn"), "mamba-attention")
+    assert isinstance(refusal, NotCompilable)
+    assert "the letter before is read, which needs positions" in refusal.reasons[0]
 
 
 def test_without_positions_nothing_finds_the_latest_match():

@@ -136,7 +136,7 @@ def _shortened(refusal: NotCompilable, architecture: str) -> NotCompilable:
     for name, reason in refusal.tried.items():
         names.setdefault(reason, []).append(name)
     reasons = [f"{reason} ({', '.join(found)})" for reason, found in names.items()]
-    if not remembers(architecture):
+    if architecture not in TARGETS and not remembers(architecture):
         reasons[-1] += (
             f". The layer of {architecture} shows its state after the letter only; take an architecture with "
             "a short convolution, such as mamba-signed or deltanet-signed, or write the network alone with "
