@@ -18,6 +18,9 @@ def line(row: str, model: str, kind: str, *cells: CellResult) -> LineResult:
     return specimens.line(row=row, model=model, kind=kind, cells=cells)
 
 
+ONE = "Mamba, 1 layer"
+
+
 def write(folder: Path, paper: str, table: str, *lines: LineResult) -> None:
     found = specimens.table(
         *lines,
@@ -35,13 +38,16 @@ def write_all(folder: Path) -> None:
         folder,
         "sarrof",
         "counters",
-        line("Dyck-1", "Mamba", "trained", far),
+        line("Dyck-1", "Transformer", "trained", cell("51–100", 1.0)),
+        line("Dyck-1", ONE, "trained", far),
         line("Dyck-1", "gla, compiled", "compiled", cell("51–100", 1.0)),
-        line("Shuffle-2", "Mamba", "trained", far),
+        line("Shuffle-2", ONE, "trained", far),
     )
     good = cell("51–100", 1.0, 0.95, printed="100", published=1.0)
-    write(folder, "sarrof", "star-free", line("A", "Mamba", "trained", good), line("B", "M", "trained", far))
-    write(folder, "sarrof", "not-star-free", line("C", "Mamba", "trained", far))
+    deeper = [line(row, "Mamba, 2 layers", "trained", good) for row in "ABC"]
+    star_free = (line("A", ONE, "trained", good), line("B", ONE, "trained", far), *deeper[:2])
+    write(folder, "sarrof", "star-free", *star_free)
+    write(folder, "sarrof", "not-star-free", line("C", ONE, "trained", far), *deeper[2:])
     write(
         folder,
         "memory",
@@ -57,8 +63,8 @@ def test_the_four_comparisons(tmp_path: Path) -> None:
     split, horizon, counters, groups = read_highlights(tmp_path)
     assert counters.chart.columns == ("51–100",)
     assert counters.rows == [
-        ("Mamba, published", False, ["54"]),
-        ("Mamba, trained here", False, ["20 (10–90)"]),
+        (f"{ONE}, published", False, ["54"]),
+        (f"{ONE}, trained here", False, ["20 (10–90)"]),
         ("gla, compiled", True, ["100"]),
     ]
     assert counters.claim.endswith("compiled weights answer 100 % of the words correctly, trained ones 20 %.")
@@ -89,5 +95,5 @@ def test_they_follow_the_matrix_as_charts(tmp_path: Path) -> None:
     text = words(page)
     assert page.index('class="matrix"') < page.index('class="card finding"')
     assert page.count('<svg class="small-chart"') == 4
-    assert 'data-told="Mamba, trained here, 51–100: 20 (10–90)"' in page
+    assert 'data-told="Mamba, 1 layer, trained here, 51–100: 20 (10–90)"' in page
     assert "Reproduce: nerode reproduce sarrof:counters Published: A paper 2024." in text

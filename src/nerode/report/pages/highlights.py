@@ -12,6 +12,9 @@ from nerode.records import CellResult, LineResult, TableResult, read_table
 from nerode.report.figures.small_chart import ChartReading, ChartSeries, SmallChart
 from nerode.report.notation import percent
 
+ONE_LAYER = "Mamba, 1 layer"
+"""The model of the comparisons on Sarrof's languages, by its name in the tables."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
@@ -65,12 +68,12 @@ def _counters(table: TableResult | None) -> Highlight | None:
     """A counter that is compiled, beside one that is trained."""
     if table is None:
         return None
-    lines = [line for line in table.lines if line.row == "Dyck-1"]
-    made = next((line for line in lines if line.kind == "compiled"), None)
-    trained = next((line for line in lines if line.kind == "trained"), None)
+    own = [line for line in table.lines if line.row == "Dyck-1"]
+    made = next((line for line in own if line.kind == "compiled"), None)
+    trained = next((line for line in own if line.model == ONE_LAYER), None)
     if made is None or trained is None:
         return None
-    last = made.cells[-1].column
+    last, lines = made.cells[-1].column, [trained, made]
     return Highlight(
         title="A counter, compiled and trained",
         claim=f"Dyck-1 at lengths {last}: compiled weights answer {_middle(made.cells[-1])} % of the words "
@@ -92,7 +95,7 @@ def _split(*tables: TableResult | None) -> Highlight | None:
     for table in tables:
         if table is None:
             return None
-        lines = [line for line in table.lines if line.kind == "trained"]
+        lines = [line for line in table.lines if line.model == ONE_LAYER]
         cells = [cell for line in lines for cell in line.cells[-1:] if cell.values]
         least = table.threshold
         printed.append(_of(c.published >= least for c in cells if c.published is not None))
