@@ -4,7 +4,7 @@
 
 Each network is the plain one of `experiments/settled/plain.md` of the same seed. Its scores are spread, and
 training through exact gates goes on from its weights, at all words and then at valid prefixes, as `nerode
-prove RUN --harden` does; attempts from fresh weights are not made, or not counted.
+mend RUN --method gates` does; attempts from fresh weights are not made, or not counted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save
 
-from benchmarks.settled import FIRST, ROWS, SEEDS, _lines, config_of, find, plain_model, task_of
-from nerode.analysis.proofs.exact_training import ExactTraining, train_exact
+from benchmarks.settled import FIRST, ROWS, SEEDS, _lines, find, plain_model, reason_of, spec_of
 from nerode.core import write_atomically
+from nerode.records import hash_tensors, merge_tables
+from nerode.training import make_spec, train
 
 RESULTS = Path("experiments/settled/hardened.jsonl")
 PAGE = Path("experiments/settled/hardened.md")
@@ -55,29 +57,24 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 def harden(kept: list[dict[str, Any]], arch: str, name: str, layers: int, seed: int) -> dict[str, Any]:
     """Returns what came of the plain network of a study."""
-    task, exact = task_of(name), find(kept, "exact", (arch, name, layers), seed)
+    exact = find(kept, "exact", (arch, name, layers), seed)
     plain = find(kept, "plain", (arch, name, layers), seed)
-    found = train_exact(
-        config_of(arch, task, name, layers, seed),
-        task,
-        seed=seed,
-        settings=ExactTraining(attempts=2),
-        given=plain_model(arch, name, layers, seed, exact),
-    )
-    proved = found.verdict is not None and found.looks[-1].given
+    given = plain_model(arch, name, layers, seed, exact)
+    weights = {key: value.detach().clone().contiguous() for key, value in given.state_dict().items()}
+    start = {"run": {"start": hash_tensors(save(weights))}}
+    spec = make_spec(merge_tables(spec_of(arch, name, layers, seed, attempts=2).to_mapping(), start))
+    record, _ = train(spec, start=weights)
+    last, ended = record.checks[-1], record.stopped == "judge"
+    proved = ended and last["given"]
     return {
         "architecture": arch,
         "task": name,
         "seed": seed,
         "before": "not run" if plain is None else plain["status"],
         "proved": proved,
-        "words": found.looks[-1].words if proved else "",
-        "reason": found.reason
-        if found.verdict is None
-        else ""
-        if proved
-        else "proved from fresh weights only",
-        "cpu_seconds": round(found.cpu_seconds, 1),
+        "words": last["words"] if proved else "",
+        "reason": "" if proved else "proved from fresh weights only" if ended else reason_of(record),
+        "cpu_seconds": round(record.cpu_seconds, 1),
     }
 
 

@@ -7,8 +7,8 @@
     python -m benchmarks settled --ends             rows that are not settled are run again for their end
     python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
 
-Settings are those of `ExactTraining` and of each layer's exact form, found on seeds 0 to 4; the seeds here
-were run once. Rows that are in the file are not run again, so the command can be stopped and goes on.
+Settings are those of `nerode.analysis.recipes`, found on seeds 0 to 4; the seeds here were run once. Rows
+that are in the file are not run again, so the command can be stopped and goes on.
 """
 
 from __future__ import annotations
@@ -17,26 +17,20 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from nerode.analysis.proofs.exact_training import (
-    ExactProof,
-    ExactTraining,
-    exact_config,
-    train_exact,
-    train_plain,
-)
+from nerode.analysis.recipes import recipe
 from nerode.analysis.settle import settle
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, plural, stream, write_atomically
-from nerode.models import Model, ModelConfig
-from nerode.records import TaskConfig, read_toml
+from nerode.models import Model
+from nerode.records import RunRecord, TaskConfig, TrainSpec, merge_tables, read_toml
 from nerode.tasks import Task, build_task
+from nerode.training import make_spec, train
 
 SEEDS = (201, 202, 203, 204, 205)
 TABLE = Path("experiments/settled/README.md")
@@ -56,16 +50,14 @@ TIED, SIGNED, CELLS = (
     ("gru", "lstm"),
 )
 CONTAINED = ("aab", "abba", "abaab", "abbabaab")
-THREE = (("mamba-signed", "predict-tomita-3", 1), ("deltanet-signed", "predict-tomita-3", 2))
-"""Studies with gates of three values."""
-
 EXACT: tuple[tuple[str, str, int], ...] = (
     ("deltanet-signed", "parity", 1),
     ("mamba-signed", "parity", 1),
     *(("mamba", task, 1) for task in FIRST),
     ("griffin", "predict-flip-flop", 1),
     *((arch, task, 1) for arch in SIGNED for task in ("predict-tomita-5", "predict-abab-star")),
-    *THREE,
+    ("mamba-signed", "predict-tomita-3", 1),
+    ("deltanet-signed", "predict-tomita-3", 2),
     *((arch, "predict-set-reset", 1) for arch in (*TIED, "gla", "slstm", "deltanet", "gated-deltanet")),
     ("slstm", "predict-flip-flop", 1),
     *((arch, "predict-flip-flop", 2) for arch in ("hgrn2", "mingru")),
@@ -92,38 +84,6 @@ AGAIN: tuple[tuple[str, str, int], ...] = (
     ("mamba", "predict-dyck-2-3", 3),
 )
 """Studies that were made again with a changed method, on seeds that nobody had run."""
-
-OTHER_SETTINGS: dict[tuple[str, str, int], tuple[dict[str, Any], ...]] = {
-    ("mamba", "predict-d-2", 2): ({"convolution": 4}, {"convolution": 4}),
-    ("mamba", "predict-d-3", 3): ({"convolution": 4}, {"convolution": 1}, {"convolution": 1}),
-    ("mamba", "predict-dyck-2-3", 3): ({"convolution": 4}, {"convolution": 1}, {"convolution": 1}),
-    ("mlstm", "predict-set-reset", 1): ({"heads": 8, "expansion": 2.0, "window": 4},),
-}
-"""Settings of layers that are not those of their exact form."""
-
-_FEW_VALUES = {"states": 1, "channels": 40}
-NEW_SETTINGS: dict[tuple[str, str, int], tuple[dict[str, Any], ...]] = {
-    ("mamba", "predict-dyck-2-3", 3): tuple({**_FEW_VALUES, "convolution": window} for window in (4, 1, 1)),
-}
-"""The same for studies that were made again."""
-
-NEW_TRAINING: dict[tuple[str, str, int], ExactTraining] = {
-    ("mamba", "predict-dyck-2-3", 3): ExactTraining(
-        steps=4_000,
-        every=50,
-        batch=96,
-        attempts=2,
-        states=60_000,
-        cpu_seconds=240.0,
-        everything=False,
-        tested=512,
-        tours=True,
-        mistakes=256,
-        shed=0.1,
-        rounded=True,
-    )
-}
-"""How studies were trained that were made again, where the settings are not those of all."""
 
 STOPPED = {
     ("mamba", "predict-d-3", 3, 201): "by hand, twice",
@@ -412,81 +372,72 @@ def find(rows: list[Row], part: str, study: Study, seed: int) -> Row | None:
     return None
 
 
-def task_of(name: str) -> Task:
-    """The task of a name; "predict-contains-WORD" for any word."""
+def task_table(name: str) -> dict[str, Any]:
+    """The table of a task; "predict-contains-WORD" for any word."""
     if name.startswith("predict-contains-"):
-        return build_task(
-            TaskConfig(name="language-prediction", settings={"language": name.removeprefix("predict-")})
-        )
-    return build_task(TaskConfig(name=name))
+        return {"name": "language-prediction", "settings": {"language": name.removeprefix("predict-")}}
+    return {"name": name}
 
 
-def config_of(arch: str, task: Task, name: str, layers: int, seed: int) -> ModelConfig:
-    """The model of a run."""
-    study = (arch, name, layers)
-    config = exact_config(arch, task, layers=layers, three=study in THREE)
-    others = OTHER_SETTINGS.get(study, ({},) * layers)
-    if seed in AGAIN_SEEDS:
-        others = NEW_SETTINGS.get(study, others)
-    own = zip(config.layers, others, strict=True)
-    return replace(
-        config,
-        layers=tuple(replace(layer, settings={**layer.settings, **other}) for layer, other in own),
-    )
+def task_of(name: str) -> Task:
+    """The task of a name."""
+    return build_task(TaskConfig(**task_table(name)))
 
 
-def training_of(study: Study, seed: int) -> ExactTraining:
-    """How a run is trained."""
-    same = ExactTraining(three=study in THREE)
-    return NEW_TRAINING.get(study, same) if seed in AGAIN_SEEDS else same
+def spec_of(arch: str, name: str, layers: int, seed: int, **exact: Any) -> TrainSpec:
+    """The spec of a run by its recipe."""
+    task = task_table(name)
+    tables = merge_tables(recipe(task, "+".join([arch] * layers)), {"task": task})
+    return make_spec(merge_tables(tables, {"run": {"seed": seed, "exact": exact}}))
 
 
 def exact_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:
-    task = task_of(name)
-    config = config_of(arch, task, name, layers, seed)
-    settings = training_of((arch, name, layers), seed)
-    found = train_exact(config, task, seed=seed, settings=settings)
-    last = found.looks[-1]
+    spec = spec_of(arch, name, layers, seed)
+    assert spec.run.exact is not None
+    record, model = train(spec)
+    last, proved = record.checks[-1], record.stopped == "judge"
     # A network without a proof is still settled: nearly always by a word.
-    end = {} if found.verdict is not None else end_of(arch, found.model, task, seconds)
+    end = {} if proved else end_of(arch, model, task_of(name), seconds)
     return {
         **end,
         "architecture": arch,
         "task": name,
         "layers": layers,
         "seed": seed,
-        "proved": found.verdict is not None,
-        "words": last.words,
-        "states": last.states,
-        "live": list(last.live),
-        "attempts": len({look.attempt for look in found.looks}),
-        "naming": last.attempt > 0 and settings.naming > 0,
-        "named_words": sum(look.outcome == "refuted" for look in found.looks),
-        "updates": _updates(found),
-        "search_seconds": round(last.search_seconds, 2),
-        "reason": found.reason,
-        "cpu_seconds": round(found.cpu_seconds, 1),
-        "accuracy": accuracies(found.model, task),
+        "proved": proved,
+        "words": last["words"],
+        "states": last.get("states", 0),
+        "live": last.get("live", []),
+        "attempts": last["attempt"] + 1,
+        "naming": last["attempt"] > 0 or spec.run.exact.words == "valid",
+        "named_words": sum(bool(check.get("words_fed")) for check in record.checks),
+        "updates": record.steps,
+        "search_seconds": 0.0,
+        "reason": "" if proved else reason_of(record),
+        "cpu_seconds": round(record.cpu_seconds, 1),
+        "accuracy": accuracies(model, task_of(name)),
     }
 
 
-def _updates(found: ExactProof) -> int:
-    """The updates of all attempts."""
-    return sum({look.attempt: look.step for look in found.looks}.values())
+def reason_of(record: RunRecord) -> str:
+    """Why the last check of a run found no proof."""
+    last = record.checks[-1]
+    match last.get("outcome", ""):
+        case "refuted":
+            return f"the search names a failing word of {plural(max(last['words_fed']), 'letter')}"
+        case "open":
+            return f"its float states are still open after {last['states']:,}"
+        case _:
+            return f"{last['accuracy']:.1%} of the words of training are correct throughout"
 
 
 def plain_model(arch: str, name: str, layers: int, seed: int, before: Row | None) -> Model:
-    """Returns the network that plain training gives beside a run through exact gates."""
-    task = task_of(name)
-    return train_plain(
-        config_of(arch, task, name, layers, seed),
-        task,
-        seed=seed,
-        updates=UPDATES if before is None else before.get("updates", UPDATES),
-        valid=before is not None and before["words"] == "valid",
-        naming=before is not None and before.get("naming", False),
-        settings=training_of((arch, name, layers), seed),
-    )
+    """Returns the network that plain training gives beside a run through exact gates: on the same words."""
+    words = "all" if before is None else before["words"]
+    spec = spec_of(arch, name, layers, seed, gates="none", judge="none", attempts=1, words=words)
+    updates = UPDATES if before is None else before.get("updates", UPDATES)
+    tables = {"run": {"steps": updates}, "optimiser": {"hold": round(0.4 * updates)}}
+    return train(make_spec(merge_tables(spec.to_mapping(), tables)))[1]  # type: ignore[return-value]
 
 
 def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None, seconds: float) -> Row:

@@ -19,7 +19,7 @@ from nerode.core import Disk, FormatError, InputError
 from nerode.models import read_model
 from nerode.records import RunStore, read_run, run_name
 from nerode.training import run_all, run_in, run_key, runs
-from nerode.training.loop import train
+from nerode.training.loop import train, train_run
 from tests.records.faulty_disk import FaultyDisk
 
 from .tiny import tiny
@@ -60,8 +60,8 @@ def refusal(out, spec) -> str:
 def test_the_disk_may_fail_anywhere(tmp_path, monkeypatch):
     """Every operation of the store fails once; what is not whole is not there, and the next try succeeds."""
     spec = tiny(run={"steps": 2, "test_lengths": [10]})
-    trained = train(spec)
-    monkeypatch.setattr(runs, "train", lambda *_, **__: trained)
+    trained = train_run(spec)
+    monkeypatch.setattr(runs, "train_run", lambda *_, **__: trained)
     counting = FaultyDisk(-1)
 
     def use(disk: Disk) -> None:
@@ -125,7 +125,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path, monkeypatch):
     spec = tiny(run={"steps": 6})
     record = run_in(tmp_path, spec)
     assert names(tmp_path) == [run_name(run_key(spec))]
-    monkeypatch.setattr(runs, "train", None)
+    monkeypatch.setattr(runs, "train_run", None)
     assert run_in(tmp_path, spec) == record
     other = tiny(run={"steps": 7})
     (tmp_path / run_name(run_key(spec))).rename(tmp_path / run_name(run_key(other)))
@@ -183,7 +183,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(tmp_path, monkeyp
     def never(*arguments, **options):
         raise AssertionError("it was trained")
 
-    monkeypatch.setattr(runs, "train", never)
+    monkeypatch.setattr(runs, "train_run", never)
     with pytest.raises(InputError, match="choose another place"):
         run_in(tmp_path / "file" / "runs", tiny(run={"steps": 6}))
 

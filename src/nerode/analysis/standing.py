@@ -14,7 +14,7 @@ import numpy as np
 
 from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.extraction import architectures_of, names_in_theory
-from nerode.analysis.proofs.run_proofs import check_proof
+from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.settle.keeping import confirmed_settlement, replay_settlement
 from nerode.analysis.subject import load_subject
 from nerode.compiler import Options, compile_language
@@ -403,24 +403,16 @@ def _require_same(folder: Path, found: Language, wanted: Language) -> None:
 
 
 def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
-    """The certificates in a folder and directly inside it, as the proof of a run is, without its end.
-
-    A proof that holds, but is about another model than that of the run, is none of the run.
-    """
-    foreign: set[Path] = set()
+    """The certificates in a folder and directly inside it, without its end."""
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
         found = check_proof(place, budget=budget)
         _require_same(place, read_language(place), language)
         failure = found.result.failure
-        if failure is None and found.about and not found.of_run:
-            foreign.add(place)
         return found.result.claims, "" if failure is None else failure.what
 
     paths = sorted([*folder.glob(CERTIFICATE_FILE), *folder.glob(f"*/{CERTIFICATE_FILE}")])
-    paths = [path for path in paths if path.parent != folder / SETTLED]
-    checked = [(path.parent, _certified(path.parent, check, budget)) for path in paths]
-    return tuple(found for place, found in checked if place not in foreign)
+    return tuple(_certified(path.parent, check, budget) for path in paths if path.parent != folder / SETTLED)
 
 
 def _check_polished(folder: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:

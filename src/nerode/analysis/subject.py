@@ -149,7 +149,7 @@ def _imported(folder: Path) -> LoadedNetwork:
         )
     task = None
     if record.language:
-        task = build_task(_imported_task(record))
+        task = build_task(imported_task(record))
     return LoadedNetwork(
         name=f"{folder.name} of {record.library}",
         model=model,
@@ -159,8 +159,8 @@ def _imported(folder: Path) -> LoadedNetwork:
     )
 
 
-def _imported_task(record: ImportRecord) -> TaskConfig:
-    """The task that an imported model is asked, of the language that it was imported with."""
+def imported_task(record: ImportRecord) -> TaskConfig:
+    """Returns the task that an imported model is asked, of the language that it was imported with."""
     kind = "language-recognition" if record.recognises else "language-prediction"
     return TaskConfig(name=kind, settings={"language": record.language})
 
@@ -211,7 +211,7 @@ def score_import(folder: Path) -> RunRecord:
         raise InputError(
             f"{folder} was imported without --language; nothing says what is correct, so there is no score"
         )
-    task = _imported_task(record)
+    task = imported_task(record)
     layers = ",".join(layer.name for layer in model.config.layers)
     run = RunSpec(steps=1, test_sequences=_SEQUENCES)
     spec = TrainSpec(task=task, model=ModelSpec(layers=layers), optimiser=OptimiserSpec(), run=run)

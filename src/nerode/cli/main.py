@@ -36,6 +36,7 @@ COMMAND_GROUPS = {
         "compile": ("nerode.cli.compile", "Exact weights for LANG on an architecture, with a proof."),
         "verify": ("nerode.cli.verify", "Check the certificate in DIR again."),
         "prove": ("nerode.cli.prove", "Settle networks: proved, refuted by a word, or unsettled."),
+        "mend": ("nerode.cli.mend", "Train a model on, or change it, until it is proved."),
         "run": ("nerode.cli.run", "Run the network in DIR on words."),
         "export": ("nerode.cli.export", "Write a network for ONNX or another library."),
         "import": ("nerode.cli.import_weights", "Read weights of another library."),
@@ -47,8 +48,6 @@ COMMAND_GROUPS = {
     },
     "Look inside": {
         "analyse": ("nerode.cli.analyse", "Look inside a network; extract its automaton."),
-        "repair": ("nerode.cli.repair", "The shortest wrong word of a network; train on it."),
-        "polish": ("nerode.cli.polish", "Exact representations in place of learned matrices."),
     },
     "Papers and lists": {
         "reproduce": ("nerode.cli.reproduce", "Tables of papers, measured again."),
@@ -69,6 +68,8 @@ RENAMED = {
     "sweep": ("train",),
     "extract": ("analyse", "--automaton"),
     "compare": ("report",),
+    "polish": ("mend", "--method", "group"),
+    "repair": ("mend", "--method", "words"),
 }
 """Commands of earlier versions, by the words that now begin the same command; they work in this release."""
 
@@ -149,6 +150,10 @@ def _renamed(old: str, *words: str) -> list[str]:
     now = [*RENAMED[old], *words]
     if old == "compare" and words:
         now = ["report", *words[1:], "--language", words[0]]
+    if old == "repair" and not {"-o", "--out"} & set(words):
+        now = ["prove", *words]
+    if old == "polish" and "--check" in words:
+        now = ["verify", *(word for word in words if word != "--check")]
     _say(f"nerode {old} is now: nerode {shlex.join(now)}")
     return now
 

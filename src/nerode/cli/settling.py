@@ -22,6 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 SETTLE_SECONDS = 3.0
 """CPU seconds in which a run is settled, unless the user gives others."""
 
+REPLAY_SECONDS = 600.0
+"""CPU seconds in which the proof that a run ended with is replayed."""
+
 LEGEND = "settled: ● proved at every length  ○ fails on a word of this length  ◐ open beyond this length"
 
 
@@ -66,7 +69,9 @@ def settle_runs(
     found = {}
     with Progress("settling", len(wanted)) as progress:
         for record, folder in wanted:
-            budget = Budget(seconds=seconds)
+            # What the judge of a run has proved is replayed to the end.
+            judged = record.stopped == "judge"
+            budget = Budget(seconds=max(seconds, REPLAY_SECONDS) if judged else seconds)
             trusted = record.spec.model.module in named
             end = found[record.key] = settled_or_new(folder, budget=budget, trust_code=trusted)
             progress.end(f"{record.title} seed {record.spec.run.seed}: {end.mark} {end.status}")

@@ -23,16 +23,14 @@ from nerode.cli.options import (
     split_names,
     trust_option,
 )
-from nerode.cli.progress import Progress
-from nerode.cli.settling import LEGEND, settle_option, settle_runs, show_conclusion
+from nerode.cli.settling import LEGEND, SETTLE_SECONDS, settle_option, settle_runs, show_conclusion
 from nerode.cli.sweeps import EXECUTORS, train_file
 from nerode.core import InputError
-from nerode.report import RunRow, axes_table, live_table, make_console, results_table
+from nerode.report import RunRow, axes_table, live_table, make_console, results_table, settlement_lines
 from nerode.study import MEASURES, run_item
 from nerode.sweeps import TRACKERS, Tracker, open_tracker
 
 if TYPE_CHECKING:
-    from nerode.analysis.proofs import Attempt
     from nerode.records import RunRecord, Settlement, TrainSpec
     from nerode.training import ProgressEvent
 
@@ -86,7 +84,8 @@ _TASK_OPTIONS = (
 @click.option(
     "--certify",
     is_flag=True,
-    help="Also search for a proof that each model is correct at every length; exit 1 if one has none.",
+    help="Train by the recipe that ends with a proof: exact gates, and a search that may end the run; exit 1 "
+    "if a run is not proved at every length.",
 )
 @click.option(
     "--log",
@@ -184,21 +183,20 @@ def train(
         raise
     records = [found[number] for number in range(len(specs))]
     folders = [out / run_name(record.key) for record in records]
-    attempts = _certify_all(records, folders if certify else [])
     named = {spec.model.module for spec in specs if spec.model.module}
-    settled = settle_runs(zip(records, folders, strict=True), settle, named=named)
+    seconds = settle or (SETTLE_SECONDS if certify else 0.0)
+    settled = settle_runs(zip(records, folders, strict=True), seconds, named=named)
     if as_json:
-        for record, attempt in zip(records, attempts, strict=True):
+        for record in records:
             item = run_item(record.to_json(), out / run_name(record.key))
-            if attempt is not None:
-                item["proof"] = attempt.to_json()
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
     else:
         _show(specs, records, settled)
-        _show_attempts(specs, attempts)
+        if certify:
+            _show_proofs(records, folders, settled)
         show_conclusion(list(zip(records, folders, strict=True)), settled, out=out)
-    proved = all(attempt is not None and attempt.proved for attempt in attempts)
-    sys.exit(1 if certify and not proved else 0)
+    proved = all(settled[r.key].status == "proved" for r in records if r.key in settled)
+    sys.exit(1 if certify and not (proved and len(settled) == len(records)) else 0)
 
 
 def _refuse_given(names: Collection[str], why: str) -> None:
@@ -214,31 +212,11 @@ def _refuse_given(names: Collection[str], why: str) -> None:
         raise InputError(f"{why}; leave {', '.join(given)} out")
 
 
-def _certify_all(records: list[RunRecord], folders: list[Path]) -> list[Attempt | None]:
-    """The search for a proof of each run that did not diverge, a minute or two each; none without folders."""
-    from nerode.analysis.proofs import certify_run
-
-    if not folders:
-        return [None] * len(records)
-    found: list[Attempt | None] = []
-    with Progress("certifying (a minute or two per run)", len(records)) as progress:
-        for record, folder in zip(records, folders, strict=True):
-            attempt = certify_run(folder) if record.divergence is None else None
-            found.append(attempt)
-            end = "diverged" if attempt is None else "proved" if attempt.proved else "no proof found"
-            progress.end(f"{record.title} seed {record.complete.run.seed}: {end}")
-    return found
-
-
-def _show_attempts(specs: list[TrainSpec], attempts: list[Attempt | None]) -> None:
-    if all(attempt is None for attempt in attempts):
-        return
-    from nerode.analysis.proofs import attempt_lines
-
-    for spec, attempt in zip(specs, attempts, strict=True):
-        if attempt is not None:
-            first, *rest = attempt_lines(attempt)
-            click.echo("\n".join([f"\n{spec.model.title}, seed {spec.run.seed}: {first}", *rest]))
+def _show_proofs(records: list[RunRecord], folders: list[Path], settled: dict[str, Settlement]) -> None:
+    """Prints how each run ended that was to be proved."""
+    for record, folder in zip(records, folders, strict=True):
+        if record.key in settled:
+            click.echo("\n" + "\n".join(settlement_lines(settled[record.key], name=str(folder))))
 
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -262,6 +240,13 @@ def _lengths(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--lengths is {text!r}; give whole numbers with commas, like 40,64,256") from None
+
+
+def _recipe(task: dict[str, Any], layers: list[str]) -> dict[str, Any]:
+    """The settings of training that ends with a proof."""
+    from nerode.analysis import recipe
+
+    return recipe(task, "+".join(layers))
 
 
 def _specs(
@@ -293,16 +278,18 @@ def _specs(
     if not isinstance(first, int):
         raise InputError(f"run.seed is {first!r}; it has to be a whole number")
     chosen = range(first, first + seeds)
+    if certify and (own is not None or (named and not model.get("layers"))):
+        raise InputError("--certify is for layers of the zoo; name them with --arch")
     if own is not None or named:
+        if certify:
+            tables = merge_tables(_recipe(tables["task"], [model["layers"]] * model.get("depth", 1)), tables)
         tables = merge_tables(tables, {"model": {"module": own}} if own else {})
         return specs_of_seeds(tables, seeds=chosen)
     names = split_names(arch)
     if names is None:
         raise InputError("name what to train: --arch mamba,lstm (more: `nerode list architectures --train`)")
     if certify:
-        from nerode.analysis.proofs import certify_tables
-
-        under = [merge_tables(certify_tables(tables["task"], layers), tables) for layers in names]
+        under = [merge_tables(_recipe(tables["task"], [layers]), tables) for layers in names]
         return [
             spec
             for layers, own_tables in zip(names, under, strict=True)
@@ -368,7 +355,12 @@ class Board:
     def end(self, number: int, record: RunRecord) -> None:
         """Shows that a run has ended."""
         row = self.rows[number]
-        how = {"steps": "done", "threshold": "done, learnt", "divergence": "done, diverged"}
+        how = {
+            "steps": "done",
+            "threshold": "done, learnt",
+            "judge": "done, ended by its judge",
+            "divergence": "done, diverged",
+        }
         row.state, row.step = how[record.stopped], record.steps
         row.samples_per_second = row.seconds_left = None
         if record.history:

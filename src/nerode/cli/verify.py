@@ -26,17 +26,14 @@ from nerode.proofs import (
     read_network,
     run_of,
 )
-from nerode.records import read_settlement
+from nerode.records import RESULT, read_settlement
 from nerode.report import claim_line, language_line, polished_lines
 
 if TYPE_CHECKING:
     from nerode.proofs.replay import Replayed
 
-FLOAT_CERTIFICATE = "certificate.float32.json"
-"""The list of float states of a run's proof, in its folder `proof`."""
-
 NOTHING_PROVED = 3
-"""The exit code where nothing is shown, or of another model than that of the run."""
+"""The exit code where nothing is shown."""
 
 MOVED = ("dtypes", "window", "noise", "fragile", "eps", "save")
 """Options of searches, which are those of `nerode prove` now."""
@@ -57,14 +54,12 @@ MOVED = ("dtypes", "window", "noise", "fragile", "eps", "save")
 def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: Budget, **moved: Any) -> None:
     """Re-check what is stored in DIR; exit 1 if it does not hold.
 
-    Exit 3 for a run whose proof holds, but is about another model than the weights of the run.
-
     The certificate of the network is checked by the kernel. Those in float formats, and those of the weights
     in DIR/model/, are replayed step by step, if torch is installed. Nothing is searched: `nerode prove`
     does that.
 
-    DIR may also be the folder of a run that is proved (`nerode prove RUN`), or of a polished network
-    (`nerode polish RUN -o DIR`).
+    DIR may also be the folder of a run that is proved (`nerode train … --certify`, `nerode prove RUN`), or of
+    a mended model (`nerode mend MODEL -o DIR`).
 
     \b
     nerode verify flip-flop/
@@ -81,14 +76,9 @@ def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: B
         _verify_polished(folder, as_json, budget)
     replayed = _replayed(folder, budget, trust_code=trust_code)
     if replayed is not None:
-        replay, about, of_run = replayed
-        if replay.ok and not of_run:
-            _other_model(about, as_json)
+        replay, about = replayed
         _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
-    folder = _folder_of_proof(folder)
-    result, about, of_run = _check(folder, budget)
-    if result.ok and about and not of_run:
-        _other_model(about, as_json)
+    result, about = _check(folder, budget)
     floats, weights, skipped = _replay_stored(folder, budget) if result.ok else ([], [], "")
     failed = [seen for seen in (*floats, *weights) if seen.failure is not None]
     if as_json:
@@ -138,28 +128,17 @@ def _up_to_failure(replays: Iterator[Replayed]) -> list[Replayed]:
     return found
 
 
-def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str, bool]:
-    """The check of a certificate; in the folder of a run its weights, and whether they are the run's own."""
+def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str]:
+    """The check of a certificate, and which weights it is about if it lies in the folder of a run."""
     if run_of(folder) is None:
         if not (folder / CERTIFICATE_FILE).exists() and any(folder.glob("model/certificate.*.json")):
             # Nothing is known of the network that explains the weights; their own certificates count.
-            return CheckResult(ok=True, claims=(), failure=None), "", False
-        return check_folder(folder, budget=budget), "", False
+            return CheckResult(ok=True, claims=(), failure=None), ""
+        return check_folder(folder, budget=budget), ""
     from nerode.analysis.proofs import check_proof
 
     found = check_proof(folder, budget=budget)
-    return found.result, found.about, found.of_run
-
-
-def _other_model(about: str, as_json: bool) -> NoReturn:
-    """Ends the command for a proof that holds, but of another model than that of the run."""
-    failure = Failure(what=f"nothing is proved of the weights of this run: its proof is about {about}")
-    if as_json:
-        found = CheckResult(ok=False, claims=(), failure=failure)
-        click.echo(json.dumps(_object(found) | {"about": about}, ensure_ascii=False))
-    else:
-        click.echo(failure.what, err=True)
-    sys.exit(NOTHING_PROVED)
+    return found.result, found.about
 
 
 def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
@@ -171,24 +150,16 @@ def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
     _conclude(result, [f"products in {found.group}, {found.letters} letters", lines], as_json)
 
 
-def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str, bool] | None:
-    """The replay of a run's proof that lists float states, of what, and whether these are the run's weights.
-
-    None for another kind of folder.
-    """
-    if not (folder / "result.json").exists() or (folder / "proof" / CERTIFICATE_FILE).exists():
+def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
+    """The replay of a run's proof, and of what; None for another kind of folder."""
+    if not (folder / RESULT).exists() or (folder / CERTIFICATE_FILE).exists():
         return None
-    if (folder / "proof" / FLOAT_CERTIFICATE).exists():
-        from nerode.analysis.proofs import replay_certified
-
-        about = f"proof/model, another model than that of the run {folder.resolve().name}"
-        return replay_certified(folder, budget=budget), about, False
     if read_settlement(folder) is None:
-        return None
+        raise InputError(f"{folder} is a run without a proof; `nerode prove {folder}` looks for one")
     from nerode.analysis.settle import replay_settlement
 
     found = replay_settlement(folder, budget=budget, trust_code=trust_code)
-    return found, f"the weights of the run {folder.resolve().name}", True
+    return found, f"the weights of the run {folder.resolve().name}"
 
 
 def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: str = "") -> NoReturn:
@@ -201,19 +172,6 @@ def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: st
     else:
         click.echo("\n".join(lines))
     sys.exit(0 if result.ok else 1)
-
-
-def _folder_of_proof(folder: Path) -> Path:
-    """The folder itself, or that of the proof if it is the folder of a run."""
-    if not (folder / "result.json").exists() or (folder / CERTIFICATE_FILE).exists():
-        return folder
-    inside = folder / "proof"
-    if not (inside / CERTIFICATE_FILE).exists():
-        tried = "none was found" if inside.exists() else "none was looked for"
-        raise InputError(
-            f"{folder} is a run without a proof: {tried}; `nerode train … --certify` looks for one"
-        )
-    return inside
 
 
 def _print(folder: Path, result: CheckResult, floats: list[Replayed], weights: list[Replayed]) -> None:

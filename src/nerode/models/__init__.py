@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.decoder_stream import DecoderStream
     from nerode.models.exact_gates import ExactGates, ThreeValuedGates
+    from nerode.models.exact_model import ExactModel, exact_forms
     from nerode.models.folder import (
         CONFIG_FILE,
         MAX_WEIGHTS_BYTES,

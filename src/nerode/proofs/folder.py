@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -41,7 +40,7 @@ from nerode.kernel import (
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
 from nerode.proofs.proving import exceeded, kernel_budget
-from nerode.records import RESULT, ModelClaim, unexamined
+from nerode.records import RESULT, ModelClaim, hash_tensors, unexamined
 
 Json = Any
 
@@ -178,19 +177,10 @@ def tensor_hash(path: Path) -> str:
     Raises:
         FormatError: if the file is missing or is no such file.
     """
-    content = read_bytes(path, max_bytes=MAX_WEIGHTS)
     try:
-        size = int.from_bytes(content[:8], "little")
-        header = json.loads(content[8 : 8 + size])
-        digest = hashlib.sha256()
-        for name in sorted(header.keys() - {"__metadata__"}):
-            entry = header[name]
-            first, last = (8 + size + int(offset) for offset in entry["data_offsets"])
-            digest.update(f"{name} {entry['dtype']} {entry['shape']}\n".encode())
-            digest.update(content[first:last])
+        return hash_tensors(read_bytes(path, max_bytes=MAX_WEIGHTS))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FormatError("is no file of safetensors", path=path) from None
-    return digest.hexdigest()
 
 
 def run_tensor_hash(run: Path) -> str:

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         MAX_LENGTH,
         CompleteSpec,
         Curriculum,
+        ExactSpec,
         FeedForward,
         Measure,
         ModelSpec,
@@ -119,5 +120,6 @@ if TYPE_CHECKING:
         read_tables,
         write_table,
     )
+    from nerode.records.weights import hash_tensors
 
 __getattr__, __dir__, __all__ = lazy_door(__name__, __file__)

@@ -141,7 +141,8 @@ class RunRecord(Shown):
         parameters: trained numbers.
         steps: updates made.
         samples: training sequences seen.
-        stopped: the reason of its end: all steps made, enough accuracy in validation, or divergence.
+        stopped: the reason of its end: all steps made, enough accuracy in validation, its judge, or
+            divergence.
         divergence: where, if it diverged.
         history: all validations.
         measure: the accuracy that the next three fields are about.
@@ -156,6 +157,7 @@ class RunRecord(Shown):
         evaluation_cpu_seconds: for testing.
         theory: the class of theory that a model of the user's own is declared to be of; empty for none.
         transitions: what was measured of the transitions of such a model; empty if they cannot be.
+        checks: those of a run with a judge: words, accuracy, the lengths of words that were fed to it.
     """
 
     key: str
@@ -165,7 +167,7 @@ class RunRecord(Shown):
     parameters: int
     steps: int
     samples: int
-    stopped: Literal["steps", "threshold", "divergence"]
+    stopped: Literal["steps", "threshold", "judge", "divergence"]
     divergence: Divergence | None
     history: tuple[HistoryRow, ...]
     measure: Measure
@@ -180,6 +182,7 @@ class RunRecord(Shown):
     evaluation_cpu_seconds: float
     theory: str = ""
     transitions: dict[str, Any] = field(default_factory=dict)
+    checks: tuple[dict[str, Any], ...] = ()
 
     def at(self, length: int) -> LengthScore | None:
         """Returns the score at a length, None if it was not tested."""
@@ -220,7 +223,7 @@ class RunRecord(Shown):
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""
         plain = to_mapping(self)
-        for name in ("theory", "transitions"):
+        for name in ("theory", "transitions", "checks"):
             if not plain[name]:
                 del plain[name]
         return {

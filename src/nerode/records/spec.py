@@ -52,7 +52,10 @@ _MOST_OF_RUN = {
 _LEFT_OUT_OF_KEY_WHEN_UNSET = (
     ("optimiser", "decay_only"),
     ("optimiser", "hold"),
+    ("optimiser", "floor"),
     ("run", "aids"),
+    ("run", "exact"),
+    ("run", "start"),
     ("run", "stop", "length"),
 )
 """Fields that were added later, by their tables; omitting them where unset keeps old run keys valid."""
@@ -60,7 +63,10 @@ _LEFT_OUT_OF_KEY_WHEN_UNSET = (
 _LEFT_OUT_OF_SPEC_WHEN_UNSET = (
     ("model", "theory"),
     ("model", "embedding"),
+    ("optimiser", "floor"),
     ("run", "aids"),
+    ("run", "exact"),
+    ("run", "start"),
     ("run", "stop", "length"),
 )
 """Fields that are younger than old records, which are written again as they were."""
@@ -186,7 +192,8 @@ class OptimiserSpec:
         momentum: of SGD.
         warm_up: steps over which the rate rises linearly.
         hold: steps after the warm-up before a falling schedule begins.
-        schedule: what the rate does afterwards; "cosine" ends at zero with the last step.
+        schedule: what the rate does afterwards; "cosine" ends at the floor with the last step.
+        floor: least factor of the rate where it falls.
         clip: largest norm of the gradients; 0 for no limit.
         slow_rate: largest rate of the weights that an architecture marks as slow (the dynamics of S4).
     """
@@ -200,6 +207,7 @@ class OptimiserSpec:
     warm_up: int = 0
     hold: int = 0
     schedule: Literal["constant", "cosine"] = "constant"
+    floor: float = 0.0
     clip: float = 1.0
     slow_rate: float = 1e-3
 
@@ -216,6 +224,7 @@ class OptimiserSpec:
             ("momentum", self.momentum),
         ):
             _require(0 <= value < 1, f"optimiser.{name}", value, "at least 0 and below 1")
+        _require(0 <= self.floor <= 1, "optimiser.floor", self.floor, "from 0 to 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +270,74 @@ class TrainingAids:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExactSpec:
+    """Training through exact gates, on words of the task's automaton, with a judge that may end it.
+
+    There is a check every `run.evaluate_every` updates. If the words of training are answered correctly,
+    gates that need no memory lose it, exact gates are folded into the plain layers, and the judge is asked.
+    Words that it returns join those of training. An attempt that it does not end is followed by one from
+    fresh weights with twice the updates.
+
+    Attributes:
+        gates: the values of a gate: "two" (0 or -1, and 1), "three" (0, 1 and -1), "rounded" (two, and memory
+            rounded to few values); "none" trains the plain layers on the same words.
+        words: "all" words over the alphabet, "valid" prefixes of words of the language, or "both": all words
+            in the first attempt, valid prefixes in the later ones.
+        attempts: largest number of attempts.
+        longest: length of the longest word that is drawn.
+        tested: words that have to be correct before the judge is asked.
+        stray: weight of letters that leave the language, where all words are trained on.
+        tours: whether half of the words are tours of the automaton's states also where none is rare.
+        curriculum: "steady" makes words longer with every update, "patient" once shorter ones are learned.
+        margin: distance from 0 that gate scores are trained to have.
+        hinge: weight of that loss.
+        naming: weight of a second head that names the automaton's state; through exact gates from the second
+            attempt on.
+        noise: standard deviation of Gaussian noise on the state after each letter.
+        saturation: weight of the mean of 1 - |h|, for one tanh cell without anything around it.
+        boxes: weight of boxes of states that are trained with such a cell; 0 for none.
+        mistakes: number of incorrect words of training that are trained on again; 0 for those of the last
+            checks only.
+        shed: share of the gates with memory that lose it at a check; 0 takes memory only where all words stay
+            correct without it.
+        judge: name of the judge.
+        states: joint float states that the judge may list.
+    """
+
+    gates: Literal["two", "three", "rounded", "none"] = "two"
+    words: Literal["all", "valid", "both"] = "both"
+    attempts: int = 4
+    longest: int = 40
+    tested: int = 128
+    stray: float = 0.05
+    tours: bool = False
+    curriculum: Literal["steady", "patient"] = "steady"
+    margin: float = 0.5
+    hinge: float = 0.1
+    naming: float = 1.0
+    noise: float = 0.0
+    saturation: float = 0.0
+    boxes: float = 0.0
+    mistakes: int = 0
+    shed: float = 0.0
+    judge: str = "closure"
+    states: int = 8_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("attempts", 1), ("longest", 1), ("tested", 2), ("mistakes", 0), ("states", 1)):
+            _require(
+                getattr(self, name) >= least, f"run.exact.{name}", getattr(self, name), f"{least} or more"
+            )
+        for name, most in (("attempts", 20), ("longest", 10**4), ("tested", 10**6), ("states", 10**6)):
+            _require_at_most(most, f"run.exact.{name}", getattr(self, name))
+        for name in ("stray", "margin", "hinge", "naming", "noise", "saturation", "boxes"):
+            value = getattr(self, name)
+            _require(0 <= value < math.inf, f"run.exact.{name}", value, "0 or more")
+        _require_at_most(10**6, "run.exact.mistakes", self.mistakes)
+        _require(0 <= self.shed < 1, "run.exact.shed", self.shed, "at least 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
     """Early end of training, by validation on the lengths of training and never by longer ones.
 
@@ -292,6 +369,8 @@ class RunSpec:
         seed: of the data, the initial weights and dropout.
         curriculum: short sequences first; None for all lengths from the beginning.
         aids: other initial states and words with long holds; None for neither.
+        exact: exact gates and a judge; None for neither.
+        start: SHA-256 of the weights that it begins with; empty for weights drawn by the seed.
         evaluate_every: updates between two validations.
         validation: number of validation sequences.
         stop: when to end early.
@@ -310,6 +389,8 @@ class RunSpec:
     seed: int = 0
     curriculum: Curriculum | None = None
     aids: TrainingAids | None = None
+    exact: ExactSpec | None = None
+    start: str = ""
     evaluate_every: int = 50
     validation: int = 256
     stop: StopRule = field(default_factory=StopRule)
@@ -338,6 +419,12 @@ class RunSpec:
             )
         if self.epochs and self.aids is not None and self.aids.holds:
             raise InputError("run.aids.holds needs new words at each step; leave run.epochs and run.sample")
+        if self.exact is not None and (self.epochs or self.curriculum or self.aids):
+            raise InputError(
+                "run.exact draws its own words; leave run.epochs, run.sample, run.curriculum and run.aids"
+            )
+        if self.exact is not None and self.dtype != "float32":
+            raise InputError(f"run.exact is for weights in float32; run.dtype is {self.dtype}")
         for length in self.test_lengths:
             _require(length >= 1, "run.test_lengths", length, "lengths of 1 or more")
             _require_at_most(MAX_LENGTH, "run.test_lengths", length)

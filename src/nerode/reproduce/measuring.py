@@ -1,7 +1,7 @@
 """The measurement of a table: specs, runs (or those that are there), compiled networks, numbers of cells.
 
 `python -m benchmarks polish` writes the latter, one JSON object per line: the group, the seed, and under the
-name of each float format the record of `nerode polish`.
+name of each float format the record of `nerode mend --method group`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Tasks: sequences by length and seed, with targets, masks and a rule of what counts as correct."""
 
+from nerode.tasks.automaton_words import AutomatonWalks, TaskAutomaton, automaton_of
 from nerode.tasks.formal.dfa_states import DfaStates, DfaStatesSettings
 from nerode.tasks.formal.language_task import FormalLanguageTask
 from nerode.tasks.formal.ngram_text import NgramText
@@ -18,6 +19,7 @@ __all__ = [
     "STREAMS",
     "WRITE",
     "ZERO",
+    "AutomatonWalks",
     "Batch",
     "Counting",
     "CycleNavigation",
@@ -33,7 +35,9 @@ __all__ = [
     "Split",
     "StateTracking",
     "Task",
+    "TaskAutomaton",
     "all_tasks",
+    "automaton_of",
     "build_task",
     "complete_task",
     "find_task",

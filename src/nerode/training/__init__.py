@@ -6,6 +6,7 @@ Open `loop` first.
 from nerode.training.batch_parts import run
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests
+from nerode.training.judging import Check, Reply
 from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import (
     Build,
@@ -31,7 +32,9 @@ __all__ = [
     "TRAINING",
     "WEIGHTS",
     "Build",
+    "Check",
     "ProgressEvent",
+    "Reply",
     "claim_model_folder",
     "declared_theory",
     "describe_environment",

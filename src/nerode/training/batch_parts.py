@@ -51,18 +51,28 @@ class BatchPass:
         model: `forward(x, state) -> (scores, state)`.
         inputs: of the batch.
         state: what the sequences begin with; None for the initial state of the model.
+        parts: whether it may be cut into parts.
+        scores: those of a pass that was made already; None to make one.
 
     Attributes:
         scores: of all sequences.
     """
 
-    def __init__(self, model: nn.Module, inputs: Tensor, state: State | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Tensor,
+        state: State | None = None,
+        *,
+        parts: bool = True,
+        scores: Tensor | None = None,
+    ) -> None:
         # A state may hold gradients of its own, which parts would have to share.
-        rows = cut_rows(model, inputs) if state is None else [slice(0, len(inputs))]
+        rows = cut_rows(model, inputs) if state is None and parts else [slice(0, len(inputs))]
         self._parts: list[Tensor] = []
         self._terms = SharedTerms()
         if len(rows) == 1:
-            self.scores = run(model, inputs, state)[0]
+            self.scores = run(model, inputs, state)[0] if scores is None else scores
             return
         with sharing() as self._terms:
             found = run_works([partial(run, model, inputs[own]) for own in rows])

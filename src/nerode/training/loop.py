@@ -21,10 +21,10 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -43,6 +43,7 @@ from nerode.records import (
     TrainSpec,
     extrapolates_to,
     first_failing_length,
+    hash_tensors,
     join_scores,
     nest_settings,
 )
@@ -59,6 +60,7 @@ from nerode.training.evaluation import (
     training_data,
     validation_batches,
 )
+from nerode.training.exact import ExactProgress, ExactRun
 from nerode.training.model_building import (
     Build,
     declared_theory,
@@ -69,6 +71,24 @@ from nerode.training.model_building import (
 )
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
 from nerode.training.specs import complete_spec, make_specs, tested_lengths
+from nerode.training.terms import LossTerm
+
+
+def require_start(name: str, start: Mapping[str, Tensor] | None) -> None:
+    """Raises InputError unless the weights to begin with are those that a spec names."""
+    if not name and start is None:
+        return
+    found = "" if start is None else hash_tensors(_content(start))
+    if found != name:
+        raise InputError(
+            f"run.start names the weights {name[:16] or 'none'}; given are {found[:16] or 'none'} "
+            "(`nerode mend` gives both)"
+        )
+
+
+def _content(tensors: Mapping[str, Tensor], notes: dict[str, str] | None = None) -> bytes:
+    """Tensors as safetensors; cloned, because weights may share memory, which the format does not know."""
+    return save({name: v.detach().clone().contiguous() for name, v in tensors.items()}, metadata=notes)
 
 
 def require_aids(aids: TrainingAids, task: Task, model: nn.Module) -> None:
@@ -175,6 +195,7 @@ class RunProgress:
         cpu_seconds: time of the processor so far.
         stopped: whether the stop rule has ended it.
         divergence: where it diverged.
+        exact: the attempts through exact gates; None if there are none.
     """
 
     step: int = 0
@@ -186,28 +207,31 @@ class RunProgress:
     cpu_seconds: float = 0.0
     stopped: bool = False
     divergence: Divergence | None = field(default=None)
+    exact: ExactProgress | None = None
 
 
 def write_checkpoint(
-    path: Path, *, key: str, progress: RunProgress, model: nn.Module, optimiser: torch.optim.Optimizer
+    path: Path,
+    *,
+    key: str,
+    progress: RunProgress,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    exact: ExactRun | None = None,
 ) -> None:
     """Writes a checkpoint whole or not at all."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    if exact is not None:
+        progress = replace(progress, exact=exact.progress)
+        tensors |= {f"exact.{name}": value for name, value in exact.tensors().items()}
     for number, slots in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{n}": v for n, v in slots.items() if isinstance(v, Tensor)}
     header = {"key": key, "progress": to_mapping(progress)}
-    # Cloned, because weights may share memory, which the format does not know.
-    content = save(
-        {name: value.detach().clone().contiguous() for name, value in tensors.items()},
-        metadata={_HEADER: json.dumps(header, allow_nan=False)},
-    )
-    write_atomically(path, content)
+    write_atomically(path, _content(tensors, {_HEADER: json.dumps(header, allow_nan=False)}))
 
 
-def read_checkpoint(
-    path: Path, *, key: str, model: nn.Module, optimiser: torch.optim.Optimizer
-) -> RunProgress:
-    """Fills model and optimiser, and returns how far the run is.
+def read_checkpoint(path: Path, *, key: str) -> tuple[RunProgress, dict[str, Tensor]]:
+    """Returns how far a run is, and its tensors.
 
     Raises:
         FormatError: if it is no checkpoint, or that of another run.
@@ -225,10 +249,8 @@ def read_checkpoint(
             hint="Delete it to begin again.",
         )
     try:
-        model.load_state_dict(_under("model.", tensors))
-        _fill(optimiser, _under("optimiser.", tensors))
-        return from_mapping(RunProgress, header["progress"])
-    except (RuntimeError, ValueError, InputError) as error:
+        return from_mapping(RunProgress, header["progress"]), tensors
+    except InputError as error:
         raise FormatError(f"does not fit the run: {error}", path=path) from None
 
 
@@ -292,6 +314,7 @@ def train(
     build: Build | None = None,
     checkpoint: Path | str | None = None,
     checkpoint_every: float = 60.0,
+    start: Mapping[str, Tensor] | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[RunRecord, nn.Module]: ...
 
@@ -316,6 +339,7 @@ def train(
     build: Build | None = None,
     checkpoint: Path | str | None = None,
     checkpoint_every: float = 60.0,
+    start: Mapping[str, Tensor] | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[RunRecord, nn.Module] | list[tuple[RunRecord, nn.Module]]:
     """Returns the record of a run and the trained model; a list of these where a task is named.
@@ -332,6 +356,7 @@ def train(
         build: makes a model of the user's own, instead of the one that the spec names.
         checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
         checkpoint_every: seconds between two checkpoints.
+        start: the weights that run.start names, by the names of the model's tensors.
         on_progress: is called with the progress of the run.
 
     Raises:
@@ -340,37 +365,46 @@ def train(
     if isinstance(spec, str):
         names = [name.strip() for name in arch.split(",") if name.strip()]
         specs = make_specs(spec, names, seeds=range(seeds), tables=nest_settings(settings or {}))
-        return [_train(own, on_progress=on_progress) for own in specs]
-    place = None if checkpoint is None else Path(checkpoint)
-    return _train(
-        spec, build=build, checkpoint=place, checkpoint_every=checkpoint_every, on_progress=on_progress
+        runs = [train_run(own, on_progress=on_progress) for own in specs]
+        return [(record, trainer.model) for record, trainer in runs]
+    record, trainer = train_run(
+        spec,
+        build=build,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        checkpoint_every=checkpoint_every,
+        start=start,
+        on_progress=on_progress,
     )
+    return record, trainer.model
 
 
-def _train(
+def train_run(
     spec: TrainSpec,
     *,
     build: Build | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: float = 60.0,
+    start: Mapping[str, Tensor] | None = None,
     on_progress: OnProgress | None = None,
-) -> tuple[RunRecord, nn.Module]:
-    """One run."""
+) -> tuple[RunRecord, Trainer]:
+    """Returns the record of one run, and what trained it."""
     with fixed_bits(spec.run.threads), torch.random.fork_rng(devices=[]):
-        trainer = Trainer(spec, build=build, on_progress=on_progress)
+        trainer = Trainer(spec, build=build, start=start, on_progress=on_progress)
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
         written = time.perf_counter()
         with own_code("the model") if spec.model.module else nullcontext():
             while not trainer.done:
                 trainer.step()
-                if checkpoint is not None and time.perf_counter() - written >= checkpoint_every:
+                # What a judge knows of its last model is in no checkpoint.
+                due = checkpoint is not None and time.perf_counter() - written >= checkpoint_every
+                if checkpoint is not None and due and not trainer.done:
                     trainer.save(checkpoint)
                     written = time.perf_counter()
             record = trainer.finish()
             if isinstance(trainer.model, Model):
                 trainer.model.claims = record.claims
-            return record, trainer.model
+            return record, trainer
 
 
 class Trainer:
@@ -379,11 +413,17 @@ class Trainer:
     Args:
         spec: the inputs of the run.
         build: makes a model of the user's own, instead of the one that the spec names.
+        start: the weights that `run.start` names.
         on_progress: is called with the progress of the run.
     """
 
     def __init__(
-        self, spec: TrainSpec, *, build: Build | None = None, on_progress: OnProgress | None = None
+        self,
+        spec: TrainSpec,
+        *,
+        build: Build | None = None,
+        start: Mapping[str, Tensor] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         keep_freed_memory()
         self.spec = spec
@@ -395,14 +435,18 @@ class Trainer:
         self.data = training_data(self.task, spec.run)
         # A spec that is to be trained is the user's order; readers of files ask for --trust-code before.
         build = build or own_builder(spec.model)
-        self.model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build).to(
-            TORCH_DTYPES[spec.run.dtype]
-        )
-        self.model.train()
+        require_start(spec.run.start, start)
+        self.exact = None
+        if spec.run.exact is not None:
+            self.exact = ExactRun(spec, self.task, start=start)
+            self._begin(self.exact.model)
+        else:
+            model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build)
+            if start is not None:
+                model.load_state_dict(dict(start))
+            self._begin(model.to(TORCH_DTYPES[spec.run.dtype]))
         if spec.run.aids is not None:
             require_aids(spec.run.aids, self.task, self.model)
-        self.optimiser = make_optimiser(self.model, spec.optimiser)
-        self.weights = [p for group in self.optimiser.param_groups for p in group["params"]]
         curriculum = spec.run.curriculum
         highest = self.data.lengths[-1]
         self.progress = RunProgress(longest=min(curriculum.start, highest) if curriculum else highest)
@@ -412,22 +456,58 @@ class Trainer:
         self._on_progress = on_progress
         self._begun = self._reported = time.perf_counter()
         self._samples_before = 0
+        self._ended = False
+
+    def _begin(self, model: nn.Module) -> None:
+        """Begins with the weights of a model, and with a fresh optimiser."""
+        self.model = model
+        self.model.train()
+        self.terms: list[LossTerm] = [] if self.exact is None else self.exact.terms
+        trained = nn.ModuleList([model, *self.terms]) if self.terms else model
+        self.optimiser = make_optimiser(trained, self.spec.optimiser)
+        own = {id(parameter) for parameter in model.parameters()}
+        self.weights = [p for group in self.optimiser.param_groups for p in group["params"] if id(p) in own]
+
+    @property
+    def steps(self) -> int:
+        """Updates at most."""
+        return self.data.steps if self.exact is None else self.exact.most_steps
 
     @property
     def done(self) -> bool:
         """Whether there is nothing more to train."""
         progress = self.progress
-        return progress.stopped or progress.divergence is not None or progress.step >= self.data.steps
+        if self.exact is None and progress.step >= self.steps:
+            return True
+        return self._ended or progress.stopped or progress.divergence is not None
 
     def resume(self, path: Path) -> None:
-        """Goes on from a checkpoint."""
-        self.progress = read_checkpoint(path, key=self.key, model=self.model, optimiser=self.optimiser)
+        """Goes on from a checkpoint.
+
+        Raises:
+            FormatError: if it is no checkpoint of this run.
+        """
+        progress, tensors = read_checkpoint(path, key=self.key)
+        try:
+            if self.exact is not None and progress.exact is not None:
+                self.exact.resume(progress.exact, _under("exact.", tensors))
+                self._begin(self.exact.model)
+            self.model.load_state_dict(_under("model.", tensors))
+            _fill(self.optimiser, _under("optimiser.", tensors))
+        except (RuntimeError, ValueError, KeyError) as error:
+            raise FormatError(f"does not fit the run: {error}", path=path) from None
+        self.progress = progress
         self._samples_before = self.progress.samples
 
     def save(self, path: Path) -> None:
         """Writes a checkpoint."""
         write_checkpoint(
-            path, key=self.key, progress=self.progress, model=self.model, optimiser=self.optimiser
+            path,
+            key=self.key,
+            progress=self.progress,
+            model=self.model,
+            optimiser=self.optimiser,
+            exact=self.exact,
         )
 
     def step(self) -> None:
@@ -438,11 +518,15 @@ class Trainer:
     def _step(self) -> None:
         before = time.process_time()
         progress = self.progress
-        batch = self.data.batch(progress.step, progress.longest)
+        exact = self.exact
+        batch = self.data.batch(progress.step, progress.longest) if exact is None else exact.batch()
         # Not torch.manual_seed, which keeps a note of each call for a GPU that is not there.
         torch.default_generator.manual_seed(_draw(self.spec.run.seed, "dropout", progress.step))
         loss = self._update(batch)
-        if progress.divergence is None:
+        if progress.divergence is not None and self.exact is not None and self.exact.begin_next():
+            progress.divergence = None
+            self._begin(self.exact.model)
+        elif progress.divergence is None:
             if self.count(loss, len(batch)):
                 self.validate()
                 self.report("validation", loss)
@@ -453,15 +537,23 @@ class Trainer:
     def _update(self, batch: Batch) -> float:
         """Changes the weights, unless a number is not finite; returns the loss."""
         spec = self.spec.optimiser
-        set_rates(self.optimiser, rate_factor(spec, self.progress.step, self.data.steps))
+        place = self.progress.step if self.exact is None else self.exact.schedule_step
+        set_rates(self.optimiser, rate_factor(spec, place, self.data.steps))
         self.optimiser.zero_grad(set_to_none=True)
         state = None
         if (aids := self.spec.run.aids) is not None:
             about = {"seed": self.spec.run.seed, "step": self.progress.step}
             batch = add_holds(batch, self.task, aids, **about)
             state = first_state(self.model, batch, self.task, aids, **about)
-        whole = BatchPass(self.model, batch.inputs, state)
+        with ExitStack() as watched:
+            for term in self.terms:
+                watched.enter_context(term.watch())
+            # Terms look at the layers after the pass, which is therefore made in one part.
+            noisy = None if self.exact is None else self.exact.noisy(batch)
+            whole = BatchPass(self.model, batch.inputs, state, parts=not self.terms, scores=noisy)
         loss: Tensor = self.task.loss(whole.scores, batch)
+        for term in self.terms:
+            loss = loss + term.loss(batch)
         value = loss.item()
         if not math.isfinite(value):
             self.progress.divergence = Divergence(step=self.progress.step, what="loss")
@@ -472,6 +564,8 @@ class Trainer:
             self.progress.divergence = Divergence(step=self.progress.step, what="gradient")
             return value
         self.optimiser.step()
+        if self.exact is not None:
+            self.exact.count(whole.scores, batch)
         return value
 
     def count(self, loss: float, samples: int) -> bool:
@@ -480,6 +574,8 @@ class Trainer:
         progress.step += 1
         progress.samples += samples
         progress.loss_sum += loss
+        if self.exact is not None:
+            return self.exact.is_due
         return progress.step % self.spec.run.evaluate_every == 0 or progress.step == self.data.steps
 
     def validate(self) -> None:
@@ -500,6 +596,9 @@ class Trainer:
             ),
         )
         progress.loss_sum = 0.0
+        if self.exact is not None:
+            self._check(self.exact)
+            return
         accuracy = found.accuracy(run_spec.measure)
         if progress.longest < self.data.lengths[-1]:
             curriculum = run_spec.curriculum
@@ -512,6 +611,19 @@ class Trainer:
             accuracy = join_scores(counted).accuracy(run_spec.measure)
         progress.streak = progress.streak + 1 if accuracy >= run_spec.stop.threshold else 0
         progress.stopped = progress.streak >= run_spec.stop.patience
+
+    def _check(self, exact: ExactRun) -> None:
+        """Has the judge examine the model; begins the next attempt where this one is over."""
+        found = exact.check()
+        self.progress.stopped = found is not None
+        if found is None and exact.progress.step == exact.steps:
+            last = exact.plain()
+            if exact.begin_next():
+                self._begin(exact.model)
+            else:
+                found = last
+        if found is not None:
+            self.model, self.weights, self._ended = found, list(found.parameters()), True
 
     def _validation_batches(self) -> list[Batch]:
         longest, lengths = self.progress.longest, self.data.lengths
@@ -550,7 +662,7 @@ class Trainer:
             parameters=sum(p.numel() * (2 if p.is_complex() else 1) for p in self.weights),
             steps=progress.step,
             samples=progress.samples,
-            stopped="divergence" if diverged else "threshold" if progress.stopped else "steps",
+            stopped="divergence" if diverged else self._reason(),
             divergence=progress.divergence,
             history=progress.history,
             measure=measure,
@@ -565,7 +677,14 @@ class Trainer:
             evaluation_cpu_seconds=time.process_time() - begun,
             theory=declared_theory(spec.model, self.model),
             transitions=transitions,
+            checks=() if self.exact is None else self.exact.progress.checks,
         )
+
+    def _reason(self) -> Literal["steps", "threshold", "judge"]:
+        """The reason for the end of a run that did not diverge."""
+        if not self.progress.stopped:
+            return "steps"
+        return "threshold" if self.exact is None else "judge"
 
     def report(self, event: str, loss: float) -> None:
         """Reports the progress of the run."""
@@ -575,13 +694,13 @@ class Trainer:
         progress = self.progress
         seconds = max(self._reported - self._begun, 1e-9)
         speed = (progress.samples - self._samples_before) / seconds
-        left = (self.data.steps - progress.step) * self.spec.run.batch
+        left = (self.steps - progress.step) * self.spec.run.batch
         history = progress.history
         self._on_progress(
             ProgressEvent(
                 event=event,
                 step=progress.step,
-                steps=self.data.steps,
+                steps=self.steps,
                 longest=progress.longest,
                 loss=loss,
                 accuracy=history[-1].validation.accuracy(self.spec.run.measure) if history else None,

@@ -75,10 +75,11 @@ def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimiz
     return method(groups, betas=spec.betas, fused=fused)
 
 
-def rate_factor(spec: OptimiserSpec, step: int, steps: int) -> float:
+def rate_factor(spec: OptimiserSpec, step: float, steps: int) -> float:
     """Returns the factor of the rates at a step, the first of which is 0.
 
-    It rises linearly over the warm-up and is held; with "cosine" it then falls along half a cosine.
+    It rises linearly over the warm-up and is held; with "cosine" it then falls to the floor along half a
+    cosine.
     """
     if step < spec.warm_up:
         return (step + 1) / spec.warm_up
@@ -86,7 +87,8 @@ def rate_factor(spec: OptimiserSpec, step: int, steps: int) -> float:
         return 1.0
     begun = spec.warm_up + spec.hold
     along = (step - begun) / max(1, steps - begun)
-    return 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, along))))
+    fallen = 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, along))))
+    return spec.floor + (1 - spec.floor) * fallen
 
 
 def set_rates(optimiser: torch.optim.Optimizer, factor: float) -> None:

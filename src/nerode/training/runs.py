@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save
-from torch import nn
+from torch import Tensor, nn
 
 from nerode.core import Emit, InputError, LostJob, NerodeError, WorkerPool, claim_folder, write_atomically
 from nerode.models import CONFIG_FILE, MODEL_FORMAT, Model, save_model
 from nerode.records import RunOutput, RunRecord, RunStore, TrainSpec, read_run
-from nerode.training.loop import OnProgress, ProgressEvent, train
+from nerode.training.loop import OnProgress, ProgressEvent, train_run
 from nerode.training.model_building import Build
 from nerode.training.specs import make_spec, run_key
 
@@ -55,6 +55,7 @@ def run_in(
     spec: TrainSpec,
     *,
     build: Build | None = None,
+    start: Mapping[str, Tensor] | None = None,
     on_progress: OnProgress | None = None,
     checkpoint_every: float = _SECONDS_BETWEEN_CHECKPOINTS,
 ) -> RunRecord:
@@ -66,6 +67,7 @@ def run_in(
         out: the folder of the run store.
         spec: the inputs of the run.
         build: makes a model of the user's own.
+        start: the weights that `run.start` names.
         on_progress: is called with the progress of the run.
         checkpoint_every: seconds between two checkpoints.
 
@@ -89,6 +91,7 @@ def run_in(
             spec,
             attempt.scratch,
             build=build,
+            start=start,
             on_progress=on_progress,
             checkpoint_every=checkpoint_every,
         )
@@ -110,19 +113,23 @@ def _train_into(
     scratch: Path,
     *,
     build: Build | None = None,
+    start: Mapping[str, Tensor] | None = None,
     on_progress: OnProgress | None = None,
     checkpoint_every: float = _SECONDS_BETWEEN_CHECKPOINTS,
 ) -> RunRecord:
     """Trains, with checkpoints in `scratch`, and writes the model into `out`."""
-    record, model = train(
+    record, trainer = train_run(
         spec,
         build=build,
         checkpoint=scratch / CHECKPOINT,
         checkpoint_every=checkpoint_every,
+        start=start,
         on_progress=on_progress,
     )
     if record.divergence is None:
-        write_model(out / MODEL, model)
+        write_model(out / MODEL, trainer.model)
+        if trainer.exact is not None and record.stopped == "judge":
+            trainer.exact.judge.write(out)
     return record
 
 

@@ -34,17 +34,6 @@ def test_classes_of_a_task_are_those_of_its_own_labels(name, shown):
         assert (goal.classes[states] == batch.targets[:, t].numpy())[counted].all()
 
 
-def test_bits_of_prediction_are_its_labels():
-    task = build_task(TaskConfig(name="predict-tomita-3"))
-    goal = goal_of(task)
-    batch = task.sample(8, 32, stream(0, "goals"))
-    states = np.full(32, goal.dfa.start)
-    for t in range(8):
-        states = goal.dfa.transitions[states, batch.inputs[:, t].numpy()]
-        assert (goal.bits[states] == batch.targets[:, t].numpy()).all()
-    assert goal.dead.sum() == 1
-
-
 @pytest.mark.parametrize("name", ["flip-flop", "copying", "predict-dyck-1", "s5-four-tokens"])
 def test_tasks_that_no_box_is_made_for_are_refused(name):
     with pytest.raises(InputError):

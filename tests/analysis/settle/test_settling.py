@@ -10,22 +10,19 @@ import torch
 import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import question_of
-from nerode.analysis.proofs.exact_training import ExactTraining, exact_config
 from nerode.analysis.settle import (
     SettleSettings,
     confirmed_settlement,
-    harden,
     replay_settlement,
     settle,
     settle_folder,
     settled_or_new,
-    write_hardened,
 )
 from nerode.analysis.settle.failing_words import first_failure
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
 from nerode.languages import resolve_language
-from nerode.models import build_model
+from nerode.models import save_model
 from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs import certificate_to_json, write_folder
 from nerode.proofs.floats import certify_module, decode, decoder
@@ -241,27 +238,14 @@ def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
     assert confirmed_settlement(folder).length == len(found.word) - 1
 
 
-def small_model(name="mingru", task="predict-set-reset"):
-    made = build_task(TaskConfig(name=task))
-    model = build_model(exact_config(name, made), seed=1).eval()
-    return LoadedNetwork(name="somebody's", model=model, task=made, language=made.language)
-
-
-def test_a_model_of_somebody_else_is_hardened_and_its_proof_lies_with_it(tmp_path):
-    subject = small_model()
-    before = {name: value.clone() for name, value in subject.model.state_dict().items()}
-    found, end = harden(subject, settings=ExactTraining(steps=200, cpu_seconds=60))
-    assert end.status == "proved"
-    assert found.looks[0].given
-    assert all(torch.equal(before[name], value) for name, value in subject.model.state_dict().items())
-    end = write_hardened(tmp_path / "new", found, end)
-    assert read_settlement(tmp_path / "new") == end
-    again = settle_folder(tmp_path / "new", settings=SMALL, task=subject.task)
-    assert again.status == "proved"
-    with pytest.raises(InputError, match="reads 3 letters"):
-        settle_folder(tmp_path / "new", task=build_task(TaskConfig(name="parity")))
+def test_a_saved_model_is_settled_by_a_named_task(tmp_path):
+    subject = compiled_model()
+    save_model(tmp_path, subject.model)
+    assert settle_folder(tmp_path, settings=SMALL, task=subject.task).status == "proved"
+    with pytest.raises(InputError, match="reads 2 letters"):
+        settle_folder(tmp_path, task=build_task(TaskConfig(name="predict-set-reset")))
     with pytest.raises(InputError, match="neither a language nor a task"):
-        settle_folder(tmp_path / "new")
+        settle_folder(tmp_path)
 
 
 def test_a_run_trained_as_usual_whose_memory_fades_is_proved_by_boxes_and_replayed(tmp_path):

@@ -1,21 +1,5 @@
-"""Proofs for trained recurrent networks: correct at every length, or a plain "no proof found"."""
+"""Proofs for trained recurrent networks: what is to be proved, and boxes of the states of one cell."""
 
-from nerode.analysis.proofs.certifying import Attempt
-from nerode.analysis.proofs.run_proofs import (
-    CheckedProof,
-    attempt_lines,
-    certify_run,
-    certify_tables,
-    check_proof,
-    replay_certified,
-)
+from nerode.analysis.proofs.boxes import CheckedProof, check_proof
 
-__all__ = [
-    "Attempt",
-    "CheckedProof",
-    "attempt_lines",
-    "certify_run",
-    "certify_tables",
-    "check_proof",
-    "replay_certified",
-]
+__all__ = ["CheckedProof", "check_proof"]

@@ -2,23 +2,19 @@
 
 from nerode.analysis.settle.keeping import (
     confirmed_settlement,
-    harden,
     load_for_task,
     replay_settlement,
     settle_folder,
     settled_or_new,
-    write_hardened,
 )
 from nerode.analysis.settle.settling import SettleSettings, settle
 
 __all__ = [
     "SettleSettings",
     "confirmed_settlement",
-    "harden",
     "load_for_task",
     "replay_settlement",
     "settle",
     "settle_folder",
     "settled_or_new",
-    "write_hardened",
 ]

@@ -23,7 +23,7 @@ from torch import nn
 
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
-from nerode.analysis.proofs.certifying import prove_boxes
+from nerode.analysis.proofs.boxes import prove_boxes
 from nerode.analysis.proofs.goals import goal_of, require_distinct
 from nerode.analysis.proofs.trained_network import carried_claim, require_plain
 from nerode.analysis.settle.failing_words import (

@@ -145,7 +145,7 @@ def _groups(table: TableResult | None) -> Highlight | None:
             series=tuple(sorted(found, key=lambda item: not item.strong)),
         ),
         note="Share of whole words answered correctly, in %. 1X is the longest training length: 8, or 20 "
-        "where A5 is given by two generators. Polished by nerode polish.",
+        "where A5 is given by two generators. Polished by nerode mend.",
         command=table.command,
         source=table.citation,
     )

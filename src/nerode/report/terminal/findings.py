@@ -48,7 +48,7 @@ def _equal_lines(item: Mapping[str, Any]) -> Iterable[str]:
     elif item["fails_on"] is not None:
         yield "✗ the network is not: it differs from the automaton, as said above"
     else:
-        yield "· of the network itself nothing is proved; `nerode prove` and `nerode repair` look for more"
+        yield "· of the network itself nothing is proved; `nerode prove` and `nerode mend` look for more"
 
 
 def _agreement(item: Mapping[str, Any]) -> str:

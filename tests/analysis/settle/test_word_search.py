@@ -8,16 +8,9 @@ import torch
 
 import nerode as nr
 from nerode.analysis.extraction.question import question_of
-from nerode.analysis.settle.repairing import (
-    RepairSettings,
-    SearchSettings,
-    batch_of,
-    continue_words,
-    find_failing_word,
-    repair,
-)
+from nerode.analysis.settle.word_search import SearchSettings, find_failing_word
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, InputError, stream
+from nerode.core import Budget, InputError
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
 from nerode.proofs.floats import load_architecture
@@ -140,55 +133,9 @@ def test_time_that_is_up_ends_the_search_with_what_is_known() -> None:
     assert found.why_ended == "the time was up"
 
 
-def test_repair_teaches_the_failing_words() -> None:
-    model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
-    subject = subject_of("parity", model, shortest=1, longest=4)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    search = SearchSettings(states=200, grids=())
-    first = find_failing_word(subject, settings=search)
-    record, mended = repair(
-        subject, settings=RepairSettings(rounds=3, steps=60, rate=2e-2, batch=16, search=search)
-    )
-    assert record.rounds[0].search == first
-    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
-    last = find_failing_word(LoadedNetwork(name="m", model=mended, task=subject.task), settings=search)
-    assert (last.right_up_to, last.states) == (record.last.right_up_to, record.last.states)
-    # Words that are too long for the search are found by the tests that settle the network.
-    assert (record.last.failing is None) == (record.end.word is None)
-    assert record.last.right_up_to > first.right_up_to
-    assert record.to_json()["rounds"][0]["search"]["failing"]["shortest"] is True
-
-
-@pytest.mark.parametrize("task", ["parity", "flip-flop", "predict-tomita-3", "recognise-tomita-3", "s3"])
-def test_the_targets_of_words_are_those_of_the_task(task: str) -> None:
-    """On words that the task draws itself."""
-    known = build_task(TaskConfig(name=task))
-    high = known.training_lengths[1]
-    length = next(n for n in range(min(12, high), high + 1) if known.trains_on(n))
-    drawn = known.sample(length, 16, stream(0, "test"))
-    words = [tuple(row) for row in drawn.inputs.tolist()]
-    made = batch_of(question_of(known), words, bits=known.targets_are_bits)
-    both = made.mask & drawn.mask
-    assert both.any()
-    assert torch.equal(made.targets[both].long(), drawn.targets[both].long())
-
-
-def test_continuations_stay_where_the_task_asks() -> None:
-    question = question_of(build_task(TaskConfig(name="flip-flop")))
-    words = continue_words(question, [(0, 3), (0, 4, 2, 3)], 6, stream(0, "test"))
-    assert {len(word) for word in words} == {12}
-    for word in words:
-        place = question.target.initial()
-        for letter in word:
-            place = question.target.advance(place, letter)
-        assert question.target.answer(place) != "outside"
-
-
 def test_what_cannot_be_used_is_refused() -> None:
     model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
     with pytest.raises(InputError, match="has no task"):
         find_failing_word(LoadedNetwork(name="x", model=model))
     with pytest.raises(InputError, match="grids above 0"):
         SearchSettings(grids=(0.0,))
-    with pytest.raises(InputError, match="rate above 0"):
-        RepairSettings(rate=0.0)

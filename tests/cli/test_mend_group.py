@@ -1,3 +1,5 @@
+"""`nerode mend --method group`, and the older name of it."""
+
 from __future__ import annotations
 
 import json
@@ -40,16 +42,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> None:
     place = tmp_path / "polished"
-    shown = run("polish", str(trained), "-o", str(place), "--lengths", "64,2048", "--sequences", "8")
+    shown = run("mend", str(trained), "-o", str(place))
     assert shown.code == 0, shown.err
     assert "✓ with its exact matrices correct at every length" in shown.out
     assert "in float32, one letter after the other" in shown.out
-    again = run("polish", str(place), "--check", "--json")
-    assert again.code == 0
-    assert json.loads(again.out)["length"] > 10_000
     verified = run("verify", str(place))
     assert verified.code == 0, verified.err
-    assert verified.out == run("polish", str(place), "--check").out
+    old = run("polish", str(place), "--check")
+    assert verified.out == old.out
+    assert f"nerode polish is now: nerode verify {place}" in old.err
     assert verified.out.startswith("products in S3, 6 letters\n")
     assert "compiled networks" in run("verify", str(place), "--dtype", "float32").err
     (place / "model.safetensors").write_bytes(b"x" + (place / "model.safetensors").read_bytes()[1:])
@@ -68,12 +69,13 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
 
 def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Path) -> None:
     place = tmp_path / "all" / "polished"
-    assert run("polish", str(trained), "-o", str(place), "--lengths", "8", "--sequences", "2").code == 0
+    old = run("polish", str(trained), "-o", str(place))
+    assert old.code == 0
+    assert f"nerode polish is now: nerode mend --method group {trained} -o {place}" in old.err
     exact, floats = json.loads(run("verify", str(place), "--json").out)["claims"]
     assert (exact["length"], exact["dtype"]) == ("all", None)
     assert "B E(x) B⁻¹" in exact["covers"]
     assert floats["dtype"] == "float32"
-    assert floats["length"] == json.loads(run("polish", str(place), "--check", "--json").out)["length"]
     for folder in (place, place.parent):
         compared = run("report", str(folder), "--json", "--language", "s3")
         assert compared.code == 0, compared.err
@@ -89,21 +91,16 @@ def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Pat
 
 
 def test_the_object_has_everything(trained: Path, tmp_path: Path) -> None:
-    shown = run(
-        "polish", str(trained), "-o", str(tmp_path / "p"), "--dtype", "float64", "--lengths", "8", "--json"
-    )
+    shown = run("mend", str(trained), "-o", str(tmp_path / "p"), "--dtype", "float64", "--json")
     found = json.loads(shown.out)
     assert found["proved"] is True
     assert found["group"] == "S3"
     assert found["length"] > 10**11
-    assert [score["length"] for score in found["after"]] == [8]
+    assert [score["length"] for score in found["after"]] == [64, 512, 4096]
     assert len(found["defects"]) == 4
 
 
-def test_wrong_use_is_told(trained: Path, tmp_path: Path) -> None:
+def test_wrong_use_is_refused(trained: Path, tmp_path: Path) -> None:
     nowhere = run("polish", str(trained))
     assert nowhere.code == 2
-    assert "-o DIR" in nowhere.err
-    lengths = run("polish", str(trained), "-o", str(tmp_path / "p"), "--lengths", "8,x")
-    assert lengths.code == 2
-    assert "whole numbers with commas" in lengths.err
+    assert "Missing option '-o' / '--out'" in nowhere.err

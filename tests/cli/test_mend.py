@@ -1,0 +1,106 @@
+"""`nerode mend` and the older names of it; the numbers of `nerode analyse --metric`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from nerode.languages.bestiary import find_language
+from nerode.models import read_model
+from nerode.records import TrainSpec, run_name
+from nerode.training import run_key
+from nerode.training.runs import run_in
+from tests.cli.runner import run
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network that was hardly trained."""
+    out = tmp_path_factory.mktemp("runs")
+    spec = TrainSpec.from_mapping(
+        {
+            "task": {"name": "parity"},
+            "model": {"layers": "elman", "width": 4, "settings": {"hidden": 6}},
+            "run": {
+                "steps": 2,
+                "evaluate_every": 2,
+                "validation": 8,
+                "test_lengths": [8],
+                "test_sequences": 4,
+            },
+        }
+    )
+    run_in(out, spec)
+    return out / run_name(run_key(spec))
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small Mamba that was hardly trained."""
+    out = tmp_path_factory.mktemp("gated")
+    tables = {
+        "task": {"name": "predict-set-reset"},
+        "model": {"layers": "mingru", "width": 16, "settings": {"learned_start": True}},
+        "run": {"steps": 2, "validation": 8, "test_lengths": [40], "test_sequences": 4},
+    }
+    spec = TrainSpec.from_mapping(tables)
+    run_in(out, spec)
+    return out / run_name(run_key(spec))
+
+
+def test_the_mended_folder_is_proved_verified_run_and_proved_again(gated: Path, tmp_path: Path) -> None:
+    """What is printed is about the folder that is written, and all commands agree about it."""
+    out = tmp_path / "mended"
+    shown = run("mend", str(gated), "-o", str(out))
+    assert shown.code == 0, shown.err
+    assert f"● {out}: proved for set-reset at every length" in shown.out
+    assert str(gated) not in shown.out
+    assert f"Next: nerode verify {out}" in shown.out
+    verified = run("verify", str(out))
+    assert verified.code == 0, verified.err
+    assert "✓ all lengths bit-exact in float32" in verified.out
+    assert "about the weights of the run mended" in verified.out
+    proved = run("prove", str(out))
+    assert proved.code == 0
+    assert proved.out.splitlines()[0] == shown.out.splitlines()[0]
+    language = find_language("set-reset")
+    words = ["".join(word) for n in range(1, 5) for word in itertools.product(language.alphabet, repeat=n)]
+    found = run("run", str(out), *words, "--json")
+    answers = [json.loads(line) for line in found.out.splitlines()]
+    assert [answer["accept"] for answer in answers] == [language.accepts(word) for word in words]
+    refused = run("mend", str(gated), "-o", str(tmp_path))
+    assert refused.code == 2
+
+
+def test_old_names_print_the_new_line_and_do_it(gated: Path, wrong: Path, tmp_path: Path) -> None:
+    hard = run("prove", str(gated), "--harden", "-o", str(tmp_path / "hard"))
+    assert hard.code == 2
+    assert f"`nerode mend {gated} -o {tmp_path / 'hard'}`" in hard.err
+    found = run("repair", str(wrong))
+    assert found.code == 1
+    assert f"nerode repair is now: nerode prove {wrong}" in found.err
+    assert "refuted for parity by the shortest failing word" in found.out
+
+
+def test_training_goes_on_with_failing_words(wrong: Path, tmp_path: Path) -> None:
+    words = [str(wrong), "-o", str(tmp_path / "mended"), "--method", "words", "--steps", "60", "--json"]
+    outcome = run("mend", *words, "--max-seconds", "5")
+    assert outcome.code in (0, 1, 3)
+    found = json.loads(outcome.out)
+    assert (found["way"], found["out"]) == ("words", str(tmp_path / "mended"))
+    config = read_model(tmp_path / "mended" / "model").config
+    assert config == read_model(wrong / "model").config
+
+
+def test_metric_numbers_are_printed_and_kept(wrong: Path, tmp_path: Path) -> None:
+    outcome = run("analyse", str(wrong), "--metric", "-o", str(tmp_path))
+    assert outcome.code == 0, outcome.err
+    assert "around 2 of the automaton" in outcome.out
+    assert json.loads((tmp_path / "analysis.json").read_text())["metric"]["places"] == 2
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    assert run("mend", str(tmp_path), "-o", str(tmp_path / "new")).code == 2
