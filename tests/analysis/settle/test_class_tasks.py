@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import nerode as nr
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.settle import settle
@@ -18,7 +19,7 @@ from nerode.analysis.settle.failing_words import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream
-from nerode.kernel import PREDICT, TRACK, Certificate, Failure, language_claim
+from nerode.kernel import PREDICT, TRACK, Certificate, Failure, certificate_to_json, language_claim
 from nerode.languages import (
     OUTSIDE,
     UNASKED,
@@ -26,9 +27,12 @@ from nerode.languages import (
     LanguageQuestion,
     Moore,
     MooreQuestion,
+    describe_language,
     language_hash,
     resolve_language,
 )
+from nerode.network import network_to_json
+from nerode.proofs import check
 from nerode.proofs.floats import FloatVerdict, certify_module, decoder
 from nerode.proofs.replay import recheck_module
 from nerode.proofs.replay.listing import fingerprint
@@ -305,3 +309,24 @@ def test_a_proof_about_the_language_is_no_proof_about_the_classes(name):
     renamed = replace(forged, language=question.hash)
     refused = recheck_module(subject.model, question, renamed, decode=lambda s: merged[s.argmax(-1)])
     assert "does not answer what is asked" in refused.what
+
+
+def test_the_kernel_proves_no_classes():
+    """A certificate of the kernel that says "track" is refused, as a claim and as evidence."""
+    language = resolve_language("parity")
+    network = nr.compile_language(language, to="diagonal-signed")
+    certificate = certificate_to_json(nr.certify(network, language))
+    files = network_to_json(network), describe_language(language)
+    assert check(*files, certificate).ok
+    claims = [{**claim, "task": TRACK} for claim in certificate["claims"]]
+    refused = check(*files, {**certificate, "claims": claims})
+    assert not refused.ok
+    evidence = {method: {**found, "task": TRACK} for method, found in certificate["evidence"].items()}
+    assert not check(*files, {**certificate, "evidence": evidence}).ok
+
+
+def test_settling_changes_no_weight():
+    subject = perfect("s3")
+    before = fingerprint(subject.model)
+    settle(subject, budget=Budget(seconds=30))
+    assert fingerprint(subject.model) == before
