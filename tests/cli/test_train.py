@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from nerode.cli.settling import LEGEND
 from nerode.cli.train import Board
 from nerode.tasks import all_tasks
 from nerode.training import ProgressEvent, make_specs, run_key
@@ -184,3 +185,36 @@ def test_measurements_go_to_a_viewer_while_training(monkeypatch, tmp_path):
     board.see(1, ProgressEvent(event="validation", step=3, loss=0.5, accuracy=0.25, **shared))
     board.see(0, ProgressEvent(event="testing", step=9, loss=0.1, accuracy=None, **shared))
     assert logged == [(run_key(specs[1])[:16], 3, {"loss": 0.5, "longest": 4, "accuracy": 0.25})]
+
+
+def test_a_certified_run_has_one_outcome_and_verify_agrees(tmp_path):
+    """What is proved is the run itself: there is no second model, and nothing says otherwise."""
+    shown = run("train", "parity", "--arch", "deltanet-signed", "--certify", "--out", str(tmp_path))
+    assert shown.code == 0, shown.err
+    (folder,) = [path for path in tmp_path.iterdir() if (path / "result.json").exists()]
+    assert f"● {folder}: proved for parity at every length" in shown.out
+    assert "deltanet-signed: possible: proved at every length." in shown.out
+    for other in ("refuted", "fails first", "unsettled", "◐ "):
+        assert other not in shown.out.replace(LEGEND, "")
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"model", "settled"}
+    verified = run("verify", str(folder))
+    assert verified.code == 0, verified.err
+    assert f"about the weights of the run {folder.name}" in verified.out
+    again = run("train", "parity", "--arch", "deltanet-signed", "--certify", "--out", str(tmp_path), "--json")
+    assert (again.code, json.loads(again.out)["stopped"]) == (0, "judge")
+
+
+def test_a_run_that_is_not_proved_ends_with_1(tmp_path):
+    shown = run(
+        *("train", "predict-tomita-6", "--arch", "mingru", "--certify", "--steps", "2", "--lengths", "40"),
+        *("--set", "run.exact.attempts=1", "--out", str(tmp_path), "--settle", "off"),
+    )
+    assert shown.code == 1
+    assert "refuted for tomita-6" in shown.out
+
+
+def test_what_has_no_recipe_is_refused_before_training(tmp_path):
+    for words in (("parity", "--arch", "lru"), ("copying", "--arch", "gru")):
+        shown = run("train", *words, "--certify", "--out", str(tmp_path / "runs"))
+        assert shown.code == 2
+        assert not (tmp_path / "runs").exists()

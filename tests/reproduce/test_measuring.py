@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.core import BudgetExceeded, FormatError
+from nerode.core import BudgetExceeded, FormatError, InputError
 from nerode.proofs import Unproved
-from nerode.records import RunStore, TaskConfig, read_tables, write_table
+from nerode.records import RunStore, TaskConfig, merge_tables, read_tables, write_table
 from nerode.reproduce.measuring import (
     lengths_to_test,
     measure_compiled,
@@ -237,3 +237,9 @@ def test_polished_networks_are_read_where_there_are_some(tmp_path):
     (tmp_path / "bad.jsonl").write_text("{")
     with pytest.raises(FormatError, match="not JSON"):
         polished_lines(tmp_path)
+
+
+def test_no_judge_takes_part_in_a_table():
+    line = trained(cpu=merge_tables(trained().cpu, {"run": {"exact": {}}}))
+    with pytest.raises(InputError, match="trained without a judge"):
+        specs_of(line, [0])

@@ -212,9 +212,15 @@ OnLine = Callable[[str], None]
 
 
 def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
-    """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained."""
+    """Returns the runs of a line at CPU scale, one for each seed; none for a line that is not trained.
+
+    Raises:
+        InputError: if a judge takes part in its training: what is measured is blind to what theory predicts.
+    """
     if line.cpu is None:
         return []
+    if make_spec(line.cpu).run.exact is not None:
+        raise InputError(f"the line {line.model} has run.exact; tables of papers are trained without a judge")
     lengths = _lengths_of(json.dumps(to_mapping(make_spec(line.cpu).task)), tuple(readings_of(line)))
     return [
         make_spec(merge_tables(line.cpu, {"run": {"seed": seed, "test_lengths": list(lengths)}}))
