@@ -25,7 +25,7 @@ os.environ.pop("COLUMNS", None)
 
 # The machine is shared: how long one example takes says nothing about the code. Examples are the same in
 # every run, so that a failure is never luck; `make test-fresh` draws fresh ones.
-settings.register_profile("nerode", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("nerode", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("fresh", deadline=None, max_examples=200)
 settings.load_profile(os.environ.get("NERODE_HYPOTHESIS", "nerode"))
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from nerode.algebra.components import component_actions
@@ -49,7 +49,6 @@ def maximal_subgroup_orders(s: Semigroup) -> set[int]:
     }
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=4, max_letters=2).map(minimise))
 def test_orders_are_those_of_the_maximal_subgroups(dfa: Dfa) -> None:
     s = semigroup(dfa, 200)
@@ -62,7 +61,6 @@ def test_orders_are_those_of_the_maximal_subgroups(dfa: Dfa) -> None:
     assert orders == sorted(orders, reverse=True)
 
 
-@settings(max_examples=80)
 @given(dfas(max_states=6, max_letters=3).map(minimise))
 def test_the_words_permute_the_points_and_generate_the_group(dfa: Dfa) -> None:
     for group in groups_inside(dfa):
@@ -292,7 +290,6 @@ def test_a_long_chain_is_seen_to_keep_the_order_of_its_states() -> None:
     assert find_counter(minimise(dfa), Budget(images=10)) is None
 
 
-@settings(max_examples=200)
 @given(dfas(max_states=6, max_letters=2).map(minimise), st.data())
 def test_a_wrong_witness_is_refused(dfa: Dfa, data: st.DataObject) -> None:
     """`is_counter` says yes exactly when the words behave, for witnesses drawn at random."""

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.algebra.components import component_actions, whole_action
 from nerode.algebra.images import ImageOrbit
@@ -34,7 +34,6 @@ def test_images_are_those_of_the_elements_of_the_monoid(dfa: Dfa) -> None:
     assert len(found) == len(expected)
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=4, max_letters=3))
 def test_the_group_of_a_class_is_that_of_the_elements_that_permute_its_root(dfa: Dfa) -> None:
     s = semigroup(dfa, 10_000)
@@ -53,7 +52,6 @@ def test_the_group_of_a_class_is_that_of_the_elements_that_permute_its_root(dfa:
         assert (image_class.moving_edge() is None) == (len(expected) == 1)
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=5, max_letters=3))
 def test_circuits_are_words_that_act_as_they_say(dfa: Dfa) -> None:
     for action in component_actions(dfa):

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 import sympy.combinatorics as sc
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.permutation_groups import PermutationGroup
 from nerode.algebra.permutations import (
@@ -66,7 +66,6 @@ def test_agrees_with_sympy(block: int) -> None:
 permutations_of_six = st.permutations(range(6)).map(tuple)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(permutations_of_six, min_size=1, max_size=3), st.lists(permutations_of_six, max_size=8))
 def test_membership_and_elements_are_those_of_brute_force(
     generators: build.Generators, others: build.Generators
@@ -81,7 +80,6 @@ def test_membership_and_elements_are_those_of_brute_force(
         assert (g in group) == (g in everything)
 
 
-@settings(max_examples=100, deadline=None)
 @given(permutations_of_six, permutations_of_six, st.integers(0, 20))
 def test_permutation_arithmetic(g: build.Images, h: build.Images, exponent: int) -> None:
     identity = tuple(range(6))

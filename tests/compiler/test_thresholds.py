@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.compiler.thresholds import code_by_thresholds, preimages
 from nerode.languages import Alphabet, Dfa
@@ -45,7 +45,6 @@ def test_units_say_which_state_is_reached(name):
     assert_codes(find_language(name).dfa())
 
 
-@settings(max_examples=150)
 @given(dfas(max_states=8, max_letters=4))
 def test_random_automata(dfa):
     assert_codes(dfa)
@@ -91,7 +90,6 @@ def widest_antichain(sets):
     )
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=6, max_letters=5))
 def test_no_smaller_cover_by_chains(dfa):
     """By Dilworth's theorem a state needs as many chains as it has pairwise incomparable preimages."""

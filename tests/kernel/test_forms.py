@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.kernel.domains.coordinates import AffineCoordinate, CellStep
 from nerode.kernel.domains.forms import AffineForm, Cut, FormRegion, Value, ValueRange
@@ -59,7 +59,6 @@ def at(value: Value, point: dict[str, Fraction]) -> Fraction:
 
 
 @given(st.data())
-@settings(max_examples=120)
 def test_arithmetic_and_bounds_hold_at_every_point(data: st.DataObject) -> None:
     ranges = data.draw(regions())
     region = FormRegion(dict(ranges))
@@ -76,7 +75,6 @@ def test_arithmetic_and_bounds_hold_at_every_point(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=120)
 def test_relu_and_comparison_hold_on_the_whole_region_or_ask_for_a_cut(data: st.DataObject) -> None:
     ranges = data.draw(regions())
     form = data.draw(forms(list(ranges)))

@@ -76,7 +76,6 @@ def test_weights_with_many_bits_fit_only_the_wide_formats() -> None:
     st.lists(st.tuples(st.integers(-40, 40), st.sampled_from([1, 2, 4, 8])), min_size=1, max_size=6),
     st.integers(0, 10**6),
 )
-@settings(max_examples=100)
 def test_sums_within_the_bound_are_exact_in_numpy_in_every_order(
     terms: list[tuple[int, int]], start: int
 ) -> None:
@@ -233,7 +232,6 @@ def test_a_counter_in_float16_is_right_up_to_its_length_and_wrong_after() -> Non
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @given(numerator=st.integers(-(2**60), 2**60), shift=st.integers(0, 80))
-@settings(max_examples=100)
 def test_a_format_holds_what_numpy_says(dtype: str, numerator: int, shift: int) -> None:
     number = Fraction(numerator, 2**shift)
     info = np.finfo(dtype)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks._arpa_training import DecimalOracle
 from nerode import kernel
@@ -131,7 +131,6 @@ def _numbers(network: Json, target: str) -> list[tuple[Any, Any]]:
     return found
 
 
-@settings(max_examples=40)
 @given(arpa_texts(), st.sampled_from(["ssm", "elman-relu"]), st.integers(0, 2**32))
 def test_the_bound_holds_whatever_was_changed(text: str, target: str, seed: int) -> None:
     try:

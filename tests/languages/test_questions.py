@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import InputError
 from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES
@@ -40,7 +40,6 @@ def asked_along(machine, word):
     return found
 
 
-@settings(max_examples=200, deadline=None)
 @given(machine=machines(), word=st.lists(st.integers(0, 1), max_size=8))
 def test_the_canonical_machine_asks_what_the_machine_asks(machine, word):
     question = MooreQuestion("drawn", machine, ("0", "1", "2"))
@@ -55,7 +54,6 @@ def test_the_canonical_machine_asks_what_the_machine_asks(machine, word):
     assert found == asked_along(machine, word)
 
 
-@settings(max_examples=100, deadline=None)
 @given(one=machines(), other=machines())
 def test_definitions_are_equal_exactly_if_the_same_is_asked(one, other):
     left, right = (MooreQuestion("drawn", machine, ("0", "1", "2")) for machine in (one, other))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.compiler import compile_language
 from nerode.core import Budget, BudgetExceeded, InputError
@@ -99,7 +99,6 @@ def test_the_fourth_roots_of_unity_are_exact_in_floats() -> None:
 
 
 @given(dfas(max_states=5, max_letters=2))
-@settings(max_examples=60)
 def test_one_hot_networks_of_random_automata(dfa: Dfa) -> None:
     language = regular(dfa)
     network = networks.one_hot_network(language, language.automaton)
@@ -108,7 +107,6 @@ def test_one_hot_networks_of_random_automata(dfa: Dfa) -> None:
 
 
 @given(dfas(max_states=4, max_letters=2), dfas(max_states=4, max_letters=2))
-@settings(max_examples=60)
 def test_a_network_for_another_language_is_refuted_by_the_first_word(one: Dfa, other: Dfa) -> None:
     if tuple(one.alphabet) != tuple(other.alphabet):
         return

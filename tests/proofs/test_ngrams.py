@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.kernel import (
@@ -119,7 +119,6 @@ def test_the_seed_example_on_every_window_there_is() -> None:
     assert [claim.task for claim in found.certificate.claims] == [PREDICT, VALID_PREFIXES]
 
 
-@settings(max_examples=40)
 @given(texts() | tables(), st.sampled_from(VARIANTS))
 def test_random_models_are_proved(language: NgramLanguage, variant: tuple[str, dict[str, object]]) -> None:
     if language.windows:
@@ -212,7 +211,6 @@ def numbers(data: Json, path: tuple[Json, ...] = ()) -> list[tuple[Json, ...]]:
     return [path] if sparse is None or path[sparse + 3 :] != (0,) else []
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(VARIANTS), st.data())
 def test_a_changed_number_passes_only_where_it_does_not_matter(
     variant: tuple[str, dict[str, object]], data: st.DataObject

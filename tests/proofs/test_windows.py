@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 from nerode.core import Budget, BudgetExceeded, InputError
@@ -203,7 +203,6 @@ def questions(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
 
 
 @given(questions())
-@settings(max_examples=200)
 def test_the_answer_is_its_own_proof_and_scipy_agrees(question: tuple[list[list[int]], list[int]]) -> None:
     generators, target = question
     answer = find_in_cone(generators, target)

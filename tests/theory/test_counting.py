@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.models.architectures.mamba import Mamba, MambaSettings
 from nerode.models.architectures.rwkv7 import Rwkv7, Rwkv7Settings
@@ -126,7 +126,6 @@ def test_the_spectrum_of_rwkv7_stays_above_minus_one_half() -> None:
         assert values.real.max() <= 1 + 1e-9
 
 
-@settings(max_examples=40)
 @given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=60))
 def test_a_growing_sum_has_the_sign_of_the_last_write(writes):
     total, last = 0, 0
@@ -135,7 +134,6 @@ def test_a_growing_sum_has_the_sign_of_the_last_write(writes):
         assert (total > 0) - (total < 0) == last
 
 
-@settings(max_examples=40)
 @given(st.lists(st.sampled_from([1, 2, -1]), max_size=60))
 def test_weights_by_depth_show_the_top_of_a_stack(moves):
     stack, total = [], 0

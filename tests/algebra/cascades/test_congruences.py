@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades.holonomy import generated_congruence, separating_congruences
 from nerode.algebra.components import Rows
@@ -26,7 +26,6 @@ def partitions(n: int) -> list[tuple[int, ...]]:
     return found
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=5, max_letters=2), st.data())
 def test_the_generated_congruence_is_the_least_one(dfa: Dfa, data: st.DataObject) -> None:
     rows = dfa.transitions.tolist()

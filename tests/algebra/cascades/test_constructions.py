@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades.decomposition import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
@@ -63,7 +63,6 @@ def test_two_parities_are_two_permutation_levels_side_by_side() -> None:
     assert_runs(cascade, dfa)
 
 
-@settings(max_examples=80, deadline=None)
 @given(dfas(max_states=6, max_letters=3), st.sampled_from(sorted(CONSTRUCTIONS)))
 def test_any_minimal_automaton_is_run(dfa: Dfa, construction: str) -> None:
     minimal = minimise(dfa)

@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades.skeleton import NOWHERE, Levels, Skeleton, join_sections, largest_matching
 from nerode.algebra.components import component_actions, whole_action
@@ -56,7 +56,6 @@ def test_tiles_are_permuted_only_if_the_language_is_not_star_free(dfa: Dfa) -> N
     assert any(levels.has_group) == (find_counter(minimal) is not None)
 
 
-@settings(max_examples=50)
 @given(dfas(max_states=6, max_letters=2))
 def test_the_images_inside_a_component_may_be_empty(dfa: Dfa) -> None:
     for action in component_actions(dfa):

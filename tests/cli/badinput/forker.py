@@ -1,4 +1,6 @@
-"""A warmed parent that forks one child per case: `python -m tests.cli.badinput.forker WITHOUT INPUTS ROOT`.
+"""A warmed parent that runs plain cases itself and forks a child for the others.
+
+`python -m tests.cli.badinput.forker WITHOUT INPUTS ROOT` starts it.
 
 It has imported all commands, so that a case costs what the command costs. Cases come as JSON, one per line,
 on standard input; outcomes go out the same way. WITHOUT is "torch" or "extras" for packages that are not
@@ -10,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -21,6 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -62,12 +66,51 @@ def main() -> None:
         answers.flush()
 
 
+FORKED_SETUPS = ("@std", "@signal", "@twice", "@without", "@slow")
+FORKED_COMMANDS = ("train", "reproduce", "explore", "atlas", "prove", "repair", "polish", "mend")
+"""What needs a process of its own: other streams, signals, missing packages, processes; and limits of time,
+which answers that are known already would not use up."""
+
+
+def runs_here(words: Sequence[str], setup: Sequence[str]) -> bool:
+    """Whether a case needs no process of its own; its parent is another than that of the others."""
+    if any(item.startswith(FORKED_SETUPS) for item in setup):
+        return False
+    return not any(word in FORKED_COMMANDS or "--max-" in word for word in words)
+
+
+def run_here(case: dict[str, Any], place: Path, inputs: Path) -> dict[str, Any]:
+    """Returns what came of a case that needs no process of its own."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
+    before, folder = time.process_time(), Path.cwd()
+    signal.alarm(WALL_SECONDS)
+    os.chdir(place / "cwd")
+    try:
+        _set_up(inputs, case["setup"])
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), open(os.devnull) as sys.stdin:
+            sys.argv = ["nerode", *case["words"]]
+            code = _call(case["words"])
+    finally:
+        sys.stdin = sys.__stdin__
+        os.chdir(folder)
+        signal.alarm(0)
+    streams = {"out": out, "err": err}
+    said = {k: s.buffer.getvalue().decode(errors="replace") for k, s in streams.items()}  # type: ignore[attr-defined]
+    return {"codes": [code], **said, "seconds": time.process_time() - before}
+
+
 def run_case(case: dict[str, Any], inputs: Path, root: Path) -> dict[str, Any]:
     """Returns what came of a case: statuses, both outputs, CPU seconds, what it left behind."""
     place = Path(tempfile.mkdtemp(dir=root))
     (place / "cwd").mkdir()
     (place / "cwd" / "in").symlink_to(inputs)
     setup = case["setup"]
+    if runs_here(case["words"], setup):
+        found = run_here(case, place, inputs)
+        stray = [str(p.relative_to(place / "cwd")) for p in (place / "cwd").rglob(".*.new")]
+        shutil.rmtree(place, ignore_errors=True)
+        return {**found, "stray": stray}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     count = 2 if "@twice" in setup else 1
     if setup:
@@ -217,18 +260,22 @@ def _place(where: str) -> int:
 def _prepare(cwd: Path, inputs: Path, setup: list[str]) -> NoReturn:
     os.chdir(cwd)
     try:
-        for item in setup:
-            kind, _, rest = item[1:].partition(":")
-            path, _, value = rest.partition(":")
-            if kind.startswith("each-"):
-                for found in Path(path).glob(f"*/{value}"):
-                    _SETUPS[kind.removeprefix("each-")](found, "", inputs)
-            elif kind in _SETUPS:
-                _SETUPS[kind](Path(path), value, inputs)
+        _set_up(inputs, setup)
     except BaseException:
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
+
+
+def _set_up(inputs: Path, setup: list[str]) -> None:
+    for item in setup:
+        kind, _, rest = item[1:].partition(":")
+        path, _, value = rest.partition(":")
+        if kind.startswith("each-"):
+            for found in Path(path).glob(f"*/{value}"):
+                _SETUPS[kind.removeprefix("each-")](found, "", inputs)
+        elif kind in _SETUPS:
+            _SETUPS[kind](Path(path), value, inputs)
 
 
 def _clear(path: Path) -> None:

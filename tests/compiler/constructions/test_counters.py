@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.counters import COUNTERS
 from nerode.compiler.pipeline import compile_language
@@ -147,7 +147,6 @@ def machines(draw):
     )
 
 
-@settings(max_examples=40)
 @given(machines())
 def test_random_machines(machine):
     """Rules may overlap, counters may start anywhere and become negative."""

@@ -152,7 +152,6 @@ def test_layers_without_an_exclusive_scan_are_refused_where_old_labels_are_read(
     assert_does(build("solvable-cascade", "z60", "diagonal-complex", options), "z60", short=2, long=500)
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=5, max_letters=2))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")
@@ -246,7 +245,6 @@ def test_a_group_that_is_not_solvable_beside_a_reset():
         compile_language(language, "deltanet-signed")
 
 
-@settings(max_examples=60)
 @given(dfas(max_states=5, max_letters=2))
 def test_random_automata_by_householder_factors(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")
@@ -254,7 +252,6 @@ def test_random_automata_by_householder_factors(dfa):
     assert first_disagreement(network, language, short=5, long=300) is None
 
 
-@settings(max_examples=40)
 @given(dfas(max_states=5, max_letters=2))
 def test_random_automata_by_householder_factors_with_one_factor(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

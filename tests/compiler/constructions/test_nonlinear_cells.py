@@ -48,7 +48,6 @@ def test_tanh_units(name):
     assert whole
 
 
-@settings(max_examples=40)
 @given(dfas(max_states=6, max_letters=3))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

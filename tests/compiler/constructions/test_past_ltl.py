@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.compiler.construction import Options
 from nerode.compiler.constructions.past_ltl import PAST_LTL, FormulaMachine
@@ -75,7 +75,6 @@ def test_since_needs_an_input_dependent_gate():
         PAST_LTL.compile(request)
 
 
-@settings(max_examples=100)
 @given(formulas(max_leaves=7))
 def test_random_formulas(formula):
     past = PastFormula(formula=formula, alphabet=AB)

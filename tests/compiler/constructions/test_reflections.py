@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.compiler.constructions.reflections import dihedral_group
 from nerode.compiler.pipeline import compile_language
@@ -196,7 +196,6 @@ def permutation_automata(draw):
     )
 
 
-@settings(max_examples=50)
 @given(permutation_automata())
 def test_random_permutation_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

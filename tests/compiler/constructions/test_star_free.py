@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from nerode.algebra import find_counter
 from nerode.compiler.constructions.star_free import (
@@ -95,7 +95,6 @@ def test_delta_rule_heads_carry_the_same_cascade():
     assert_does(network, "tomita-4")
 
 
-@settings(max_examples=100)
 @given(dfas(max_states=6, max_letters=3))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")
@@ -184,7 +183,6 @@ def test_parity_is_refused(name):
         CLOCKED_STAR_FREE.compile(request)
 
 
-@settings(max_examples=40)
 @given(dfas(max_states=4, max_letters=2))
 def test_random_clocked_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

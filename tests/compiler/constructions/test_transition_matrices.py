@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
@@ -49,7 +49,6 @@ def test_group_languages_take_few_coordinates(name, width):
     assert_points_apart(network.decoder, 2)
 
 
-@settings(max_examples=50)
 @given(dfas(max_states=7, max_letters=3))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")
@@ -90,7 +89,6 @@ def test_the_matrices_are_those_of_the_automaton(name, target):
         assert {c for row in matrix for _, c in row} == {1}
 
 
-@settings(max_examples=50)
 @given(dfas(max_states=7, max_letters=3))
 def test_random_automata_by_dense_matrices(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

@@ -161,7 +161,6 @@ def test_published_sizes():
     assert build_named("window-parts-time-invariant", "tomita-7", "s4d").depth == 4
 
 
-@settings(max_examples=50)
 @given(dfas(max_states=6, max_letters=2))
 def test_random_automata(dfa):
     language = RegularLanguage(name="random", automaton=dfa, convention="")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from automata.fa.nfa import NFA
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, NerodeError
 from nerode.languages.alphabet import Alphabet
@@ -48,7 +48,6 @@ def automata(draw: st.DrawFn) -> Dfa:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(dfa=automata())
-@settings(max_examples=150, deadline=None)
 def test_what_is_written_reads_back_equal(place: Path, suffix: str, dfa: Dfa) -> None:
     path = place / f"equal{suffix}"
     write_automaton(dfa, path)
@@ -93,7 +92,6 @@ def jff_text(edges: Edges, start: int, accepting: set[int]) -> str:
     start=st.integers(0, 3),
     accepting=st.sets(st.integers(0, 3)),
 )
-@settings(max_examples=150, deadline=None)
 def test_nondeterminism_agrees_with_automata_lib(
     place: Path, edges: Edges, start: int, accepting: set[int]
 ) -> None:
@@ -135,7 +133,6 @@ def read_or_refuse(path: Path) -> None:
 @given(
     content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "ignore"))
 )
-@settings(max_examples=150, deadline=None)
 def test_random_content_is_refused_with_words(place: Path, suffix: str, content: bytes) -> None:
     path = place / f"random{suffix}"
     path.write_bytes(content)
@@ -218,7 +215,6 @@ def mutate(data: st.DataObject, content: bytes) -> bytes:
     ],
 )
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
 def test_changed_files_are_read_or_refused_with_words(place: Path, name: str, data: st.DataObject) -> None:
     path = place / name
     path.write_bytes(mutate(data, (DATA / name).read_bytes()))
@@ -226,7 +222,6 @@ def test_changed_files_are_read_or_refused_with_words(place: Path, name: str, da
 
 
 @given(data=st.data())
-@settings(max_examples=120, deadline=None)
 def test_changed_symbol_tables_are_read_or_refused_with_words(place: Path, data: st.DataObject) -> None:
     path = place / "table.att"
     path.write_bytes((DATA / "by-number.fst.txt").read_bytes())

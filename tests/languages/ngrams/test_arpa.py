@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import FormatError, NerodeError
 from nerode.languages.ngrams import check_normalisation, format_arpa, parse_arpa, read_arpa, write_arpa
@@ -212,7 +212,6 @@ def use(text: str) -> None:
         pass
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_mutated_files_raise_only_our_errors(data: st.DataObject) -> None:
     text = GOOD
@@ -243,7 +242,6 @@ def test_mutated_files_raise_only_our_errors(data: st.DataObject) -> None:
     use(text)
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_shuffled_lines_raise_only_our_errors(data: st.DataObject) -> None:
     lines = GOOD.split("\n")

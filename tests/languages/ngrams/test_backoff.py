@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import InputError
 from nerode.languages.alphabet import Alphabet
@@ -84,7 +84,6 @@ def test_ngrams_across_sentences_are_kept_unused() -> None:
     assert model.log_probability("a b a") == plain.log_probability("a b a")
 
 
-@settings(max_examples=60)
 @given(arpa_texts(), st.lists(st.sampled_from(["a", "b", "c", "<unk>"]), max_size=5))
 def test_against_the_naive_recursion(text: str, prefix: list[str]) -> None:
     model = parse_arpa(text)

@@ -4,7 +4,7 @@ import itertools
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
@@ -17,7 +17,6 @@ WORDS = ["".join(word) for n in range(7) for word in itertools.product("ab", rep
 
 
 @given(formulas("ab", max_leaves=10))
-@settings(max_examples=100)
 def test_it_agrees_with_the_evaluator(formula: Formula) -> None:
     parsed = PastFormula(formula=formula, alphabet=Alphabet(("a", "b")))
     dfa = formula_to_dfa(parsed)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.pastltl import (
@@ -58,7 +58,6 @@ def true_at(node: Formula, word: str, t: int) -> bool:
 
 
 @given(formulas("ab", max_leaves=6), st.text("ab", max_size=6))
-@settings(max_examples=200)
 def test_it_is_the_definition(formula: Formula, word: str) -> None:
     parsed = PastFormula(formula=formula, alphabet=Alphabet(("a", "b")))
     expected = [true_at(formula, word, t) for t in range(len(word) + 1)]

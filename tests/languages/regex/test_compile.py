@@ -5,7 +5,7 @@ import time
 import pytest
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.core import Budget, BudgetExceeded, PatternError
 from nerode.languages.alphabet import Alphabet
@@ -20,7 +20,6 @@ AB = Alphabet(("a", "b"))
 
 
 @given(expressions("ab"))
-@settings(max_examples=100)
 def test_it_agrees_with_the_definition(expression: Expression) -> None:
     regex = Regex(expression=expression, alphabet=AB)
     dfa = regex_to_dfa(regex)
@@ -30,7 +29,6 @@ def test_it_agrees_with_the_definition(expression: Expression) -> None:
 
 
 @given(expressions("abc"))
-@settings(max_examples=60)
 def test_it_agrees_with_automata_lib(expression: Expression) -> None:
     dfa = regex_to_dfa(Regex(expression=expression, alphabet=Alphabet(("a", "b", "c"))))
     theirs = to_automata_lib(expression, "abc")

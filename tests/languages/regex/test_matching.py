@@ -12,7 +12,6 @@ AB = Alphabet(("a", "b"))
 
 
 @given(expressions("ab", boolean=False))
-@settings(max_examples=60)
 def test_it_agrees_with_pythons_own_matcher(expression: Expression) -> None:
     pattern = to_python(expression)
     regex = Regex(expression=expression, alphabet=AB)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.core import Budget
 from nerode.languages.alphabet import Alphabet
@@ -13,7 +13,6 @@ AB = Alphabet(("a", "b"))
 
 
 @given(expressions("ab", max_leaves=10))
-@settings(max_examples=100)
 def test_the_language_stays(expression: Expression) -> None:
     before = Regex(expression=expression, alphabet=AB)
     after = Regex(expression=simplify(before, Budget()), alphabet=AB)

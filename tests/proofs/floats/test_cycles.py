@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.models.architectures import Gru
@@ -28,7 +28,6 @@ def settle_letters(module, *, before=()):
     }
 
 
-@settings(max_examples=50, deadline=None)
 @given(tail=st.integers(0, 60), period=st.integers(1, 60))
 def test_tails_and_periods_are_found(tail, period):
     def advance(state):

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nerode.languages import Dfa, minimise
 from nerode.languages.bestiary import BESTIARY
@@ -235,7 +235,6 @@ def test_every_transition_between_drawn_states_is_on_a_label() -> None:
                 assert shown.get((q, letter), target if target in hidden else None) == target
 
 
-@settings(max_examples=40)
 @given(dfas(max_states=7, max_letters=3))
 def test_random_automata_keep_the_geometry(dfa: Dfa) -> None:
     drawing = draw(minimise(dfa), show_dead=True)

@@ -67,7 +67,6 @@ def test_every_network_is_right(
     assert network_from_json(network_to_json(network)) == network
 
 
-@settings(max_examples=60)
 @given(texts(), st.integers(1, 4))
 def test_no_more_neurons_than_contexts(language: NgramLanguage, width: int) -> None:
     """The theorem's number, wherever there are at least as many contexts as words in a context."""
