@@ -85,7 +85,7 @@ def test_counters_are_split_into_primes(name: str, levels: str) -> None:
 
 def test_a_counter_modulo_five_still_has_mirrors_of_the_plane() -> None:
     network = compile_language(nr.language("z5"), "deltanet-signed", exact())
-    assert network.origin.construction == "plane-reflections"
+    assert network.origin.construction == "mirror-cascade"
 
 
 def test_the_automaton_that_drifted_is_exact() -> None:

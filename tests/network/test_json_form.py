@@ -7,7 +7,6 @@ import pytest
 from nerode.compiler.pipeline import compile_language
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
-from nerode.languages.pastltl import formula_language
 from nerode.network import network_from_json, network_hash, network_to_json
 from nerode.network.affine import Affine, StateNames
 from nerode.network.cells import GatedCell, Squashed
@@ -220,7 +219,7 @@ def test_fixed_diagonal_gates_are_written_coordinate_by_coordinate():
         ("s3", "permutation-diagonal", "on (23): h[h2] → h[h3], h[h3] → h[h2]"),
         ("tomita-3", "dense", "on 0: h ← A h, A ="),
         ("z3", "diagonal-complex", "start: h = (1)"),
-        ("z3", "diagonal-complex", "[re turn] = re h[turn]"),
+        ("aaaa-star", "s4d", "[re turn] = re h[turn]"),
     ],
 )
 def test_other_recurrences(name, target, expected):
@@ -269,7 +268,7 @@ def test_a_shift_that_drops_is_described():
 
 
 def test_the_start_of_a_register_is_shown():
-    network = build("past-ltl", formula_language("H a", "ab"), "diagonal")
+    network = build("parity-sign", find_language("parity"), "diagonal-signed")
     assert "  start: h = (1)" in describe_network(network).splitlines()
 
 

@@ -139,3 +139,26 @@ def test_a_recurrence_without_a_write_and_without_a_start_stays_at_zero() -> Non
     for a in (1, 2, 3):
         h = identity[:, dfa.transitions[:, a]] @ h
     assert not h.any()
+
+
+def added_by_mirrors(steps: Sequence[int], m: int, *, swapped: bool = False) -> int:
+    """The sum modulo m by a parity and mirrors x → j - x of the plane, angles in units of π/m.
+
+    After an odd number of letters the angle of the sum is seen in the mirror of j = 1.
+    """
+    angle, odd = 0, False
+    for step in steps:
+        odd = not odd
+        mirror = 1 - 2 * step if odd != swapped else 1 + 2 * step
+        angle = mirror - angle
+    return (1 - angle if odd else angle) // 2 % m
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 60])
+def test_the_swapped_cases_of_the_printed_proof_are_wrong(m: int) -> None:
+    """With the mirrors of odd and even positions exchanged, two layers of reflections subtract."""
+    chosen = np.random.default_rng(m)
+    for length in range(1, 30):
+        steps = chosen.integers(0, m, length).tolist()
+        assert added_by_mirrors(steps, m) == sum(steps) % m
+        assert added_by_mirrors(steps, m, swapped=True) == -sum(steps) % m

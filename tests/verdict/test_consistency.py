@@ -161,7 +161,7 @@ def applying(facts: Facts, row: Architecture) -> list[str]:
         if c.architecture(row.properties) and c.language(facts) and c.theorem in THEOREMS
         if facts.task is VerdictTask.PREDICT or not c.predicts_only
         # These try any star-free language, and refuse those that are not made of windows.
-        if not c.name.startswith(("window-parts", "past-ltl"))
+        if not c.name.startswith("window-parts")
     ]
 
 

@@ -16,7 +16,6 @@ from nerode.compiler.constructions import (
     group_cascades,
     ngram_models,
     nonlinear_cells,
-    past_ltl,
     reflections,
     star_free,
     transition_matrices,
@@ -25,14 +24,11 @@ from nerode.compiler.constructions import (
 from nerode.core import Registry
 
 ROWS: tuple[Construction, ...] = (
-    # Languages that are given by a model, a formula or a machine of their own.
+    # Languages that are given by a model or a machine of their own.
     ngram_models.NGRAM_SSM,
     ngram_models.NGRAM_RNN,
     flip_flop.FLIP_FLOP,
     flip_flop.FLIP_FLOP_PREDICTOR,
-    past_ltl.PAST_LTL,
-    past_ltl.PAST_LTL_DELTA_RULE,
-    past_ltl.PAST_LTL_TIME_INVARIANT,
     windows.WINDOW,
     bounded_dyck.BOUNDED_DYCK,
     bounded_dyck.BOUNDED_DEPTH,
@@ -47,21 +43,15 @@ ROWS: tuple[Construction, ...] = (
     bounded_dyck.BOUNDED_DYCK_REGISTERS,
     bounded_dyck.BOUNDED_DYCK_LEDGER,
     windows.WINDOW_PARTS_TIME_INVARIANT,
-    windows.WINDOW_PARTS,
     windows.ONCE_FLAGS,
     windows.LETTER,
     # Groups.
     cyclic.PARITY_SIGN,
-    cyclic.CYCLIC_ROTATION,
-    cyclic.UNITARY_ROTATION,
     clock.CLOCK_ROTATION,
     clock.CLOCK_SHIFT,
     clock.OFFSET_COUNTING,
     clock.POSITION_CLOCK,
-    reflections.SINGLE_REFLECTION,
     reflections.REFLECTION_PRODUCT,
-    reflections.PLANE_REFLECTIONS,
-    reflections.POLYGON_REFLECTIONS,
     # Languages with groups inside.
     group_cascades.TWO_GROUP_CASCADE,
     group_cascades.SOLVABLE_CASCADE,
@@ -71,7 +61,6 @@ ROWS: tuple[Construction, ...] = (
     group_cascades.MIRROR_CASCADE,
     blocks.BLOCKS,
     # Any regular language.
-    transition_matrices.PERMUTATION_POINTS,
     transition_matrices.ROTATIONS,
     transition_matrices.PERMUTATION_DIAGONAL,
     transition_matrices.DENSE_ONE_HOT,

@@ -9,22 +9,16 @@ from tests.compiler.agreement import request_for
 
 ROWS = [
     "parity-sign",
-    "cyclic-rotation",
-    "unitary-rotation",
     "clock-rotation",
     "clock-shift",
     "offset-counting",
-    "single-reflection",
     "reflection-product",
-    "plane-reflections",
-    "polygon-reflections",
     "two-group-cascade",
     "solvable-cascade",
     "clocked-star-free",
     "householder-cascade",
     "mirror-cascade",
     "blocks",
-    "permutation-points",
     "permutation-diagonal",
     "dense-one-hot",
 ]

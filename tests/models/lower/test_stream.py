@@ -57,7 +57,7 @@ CASES = [
     *(("s3", target) for target in CELLS),
     *(("parity", target) for target in ("mamba-signed", "deltanet-signed", "complex-diagonal", "pd-ssm")),
     *(("cycle-navigation", target) for target in ("deltanet-signed", "complex-diagonal", "ids4")),
-    *(("s3", target) for target in ("deltanet-signed", "deltaproduct-signed", "pd-ssm", "ids4")),
+    *(("s3", target) for target in ("deltaproduct-signed", "pd-ssm", "ids4")),
     *((name, "orthogonal") for name in ("s3", "parity", "a5-generators", "tomita-1", "last-letter")),
     *(("a5-generators", target) for target in ("deltaproduct-signed", "pd-ssm")),
     *(

@@ -1,25 +1,22 @@
-"""Cyclic groups as numbers: one sign, or one complex number that turns."""
+"""Cyclic groups: the cycle that letters turn, and one sign for a cycle of two states."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.network_builder import one_layer_network, point_decoder, state_layer
-from nerode.core import Exact, NotCompilable, Reference, cosine, root_of_unity, sine
+from nerode.core import Exact, NotCompilable, Reference, cosine, sine
 from nerode.languages import Dfa
 from nerode.network import Affine, Embedding, Gated, Network, zero_map
 from nerode.verdict import (
-    can_fade,
-    complex_gates,
     diagonal,
     has_minus_one,
     input_dependent,
     linear,
-    unit_gates,
 )
-from nerode.verdict.theorems import cyclic_group, parity_like
+from nerode.verdict.theorems import parity_like
 
 MOST_TURNS = 360
 """Turns by 1/m are offered up to this m: exact arithmetic slows down with it."""
@@ -102,31 +99,6 @@ def compile_sign(request: Request) -> Network:
     )
 
 
-def compile_rotation(request: Request) -> Network:
-    """Returns the complex scalar h = e(k/m) h, with k the step of the letter on a cycle of m states.
-
-    Implements: [Shakerinava2026]
-    """
-    dfa = request.automaton
-    action = turns_of(dfa, request)
-    m = action.order
-    layer = state_layer(
-        "rotation",
-        ["turn"],
-        start=(1,),
-        reads=Embedding.one_hot(dfa.alphabet).directions,
-        recurrence=_gated([root_of_unity(step, m) for step in action.steps]),
-        complex_state=True,
-    )
-    return one_layer_network(
-        request,
-        layer,
-        point_decoder(dfa, layer.outputs, circle(m), action.states),
-        route=f"the letters turn a cycle of {m} states: one complex number turns by multiples of 1/{m}",
-        reference=Reference("Shakerinava2026"),
-    )
-
-
 def turns_of(dfa: Dfa, request: Request) -> CyclicAction:
     """Returns the cycle that the letters of an automaton turn.
 
@@ -162,20 +134,4 @@ PARITY_SIGN = Construction(
     language=parity_like,
     architecture=linear & diagonal & input_dependent & has_minus_one,
     build=compile_sign,
-)
-
-CYCLIC_ROTATION = Construction(
-    name="cyclic-rotation",
-    title="one complex number that turns",
-    theorem="complex-diagonal-solvable",
-    language=cyclic_group,
-    architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
-    build=compile_rotation,
-)
-
-UNITARY_ROTATION = replace(
-    CYCLIC_ROTATION,
-    name="unitary-rotation",
-    theorem="unitary-solvable-groups",
-    architecture=linear & diagonal & input_dependent & unit_gates,
 )

@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.group_representations import fewest_dimensions
+from nerode.compiler.group_representations import Representation, fewest_dimensions
 from nerode.compiler.network_builder import one_hot_decoder, one_layer_network, point_decoder, state_layer
 from nerode.compiler.rotations import Matrix
-from nerode.core import NotCompilable, Reference, charge
+from nerode.core import Reference, charge
 from nerode.languages import Dfa
 from nerode.network import ByChoice, Network, Row
 from nerode.verdict import (
@@ -27,17 +27,14 @@ from nerode.verdict import (
 )
 
 
-def compile_points(request: Request) -> Network:
-    """Returns the network whose letters permute, and may turn round, a few coordinates.
+def _points(request: Request, found: Representation) -> Network:
+    """The network whose letters permute, and may turn round, a few coordinates.
 
     The coordinates of the start vector differ in size, so its images under the group all differ.
 
     Implements: [Grazzi2025, Theorem 3]
     """
     dfa = request.automaton
-    found = fewest_dimensions(dfa)
-    if found.on_states:
-        raise NotCompilable(request.target.name, ["no smaller set of points than the states was found"])
     names = [f"h{i}" for i in range(1, found.dimension + 1)]
     columns = [_columns(matrix) for matrix in found.matrices]
     layer = state_layer(
@@ -115,9 +112,13 @@ def _columns(matrix: Matrix) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def compile_states(request: Request) -> Network:
     """Returns the network whose column-one-hot matrices are those of the automaton, with diagonals of ones.
 
+    For a group language the matrices permute fewer coordinates than states, where such are found.
+
     Implements: [Terzic2025PdSsm, Proposition 2]
     """
     dfa = request.automaton
+    if request.facts.is_group_language and not (found := fewest_dimensions(dfa)).on_states:
+        return _points(request, found)
     n = dfa.num_states
     names = [f"q={q}" for q in range(n)]
     layer = state_layer(
@@ -138,15 +139,6 @@ def compile_states(request: Request) -> Network:
         reference=Reference("Terzic2025PdSsm", "Proposition 2"),
     )
 
-
-PERMUTATION_POINTS = Construction(
-    name="permutation-points",
-    title="signed permutations of a few coordinates",
-    theorem="regular-by-permutation-diagonal",
-    language=group_language,
-    architecture=linear & permutation_diagonal,
-    build=compile_points,
-)
 
 ROTATIONS = Construction(
     name="rotations",

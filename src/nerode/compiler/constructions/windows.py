@@ -31,9 +31,7 @@ from nerode.verdict import (
     Transition,
     can_fade,
     can_hold,
-    diagonal,
     in_class,
-    input_dependent,
     linear,
     never_holds,
     r_trivial,
@@ -283,15 +281,6 @@ WINDOW_PARTS_TIME_INVARIANT = Construction(
     theorem="time-invariant-unary-logic",
     language=star_free,
     architecture=linear & can_hold & time_invariant,
-    build=compile_window_parts,
-)
-
-WINDOW_PARTS = Construction(
-    name="window-parts",
-    title="a window and set-once flags",
-    theorem="star-free-selective",
-    language=star_free,
-    architecture=linear & diagonal & input_dependent & can_hold & can_fade,
     build=compile_window_parts,
 )
 
