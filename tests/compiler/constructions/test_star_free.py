@@ -15,6 +15,7 @@ from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.languages.bestiary import find_language
+from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
 from nerode.network import Fixed, Gated
 from nerode.network.step import Interpreter
@@ -197,3 +198,12 @@ def test_a_stopped_clock_is_seen():
     stopped = replace(clock, recurrence=replace(clock.recurrence, matrix=(((0, 1),),)))
     changed = replace(network, layers=(stopped, *others))
     assert first_disagreement(changed, named("abab-star"), long=50) is not None
+
+
+@pytest.mark.parametrize("target", ["diagonal", "deltanet"])
+@pytest.mark.parametrize("text", ["H a", "a S b", "O (b & Y a)"])
+def test_formulas_are_compiled_through_their_automaton(text, target):
+    language = formula_language(text, "ab")
+    network = compile_language(language, target)
+    assert not network.origin.construction.startswith("past-ltl")
+    assert first_disagreement(network, language, short=6, long=40) is None
