@@ -38,7 +38,6 @@ def first(name: str, architecture: str, **options: object) -> Lowered:
         ("dyck-1", "gla", None),
         ("tomita-4", "gru", None),
         ("tomita-7", "elman-tanh", None),
-        ("ngram-seed", "ssm", None),
         ("tomita-1", "transformer-nope", None),
         ("set-reset", "transformer-alibi", None),
         ("set-reset", "mamba-attention", None),
@@ -47,10 +46,15 @@ def first(name: str, architecture: str, **options: object) -> Lowered:
 def test_weights_and_network_answer_alike(name: str, architecture: str, construction: str | None) -> None:
     lowered = first(name, architecture, construction=construction)
     assert construction in (None, lowered.program.network.origin.construction)
-    most = 20 if name == "ngram-seed" else 1_000
-    found = compare_answers(lowered, length=6, most=most)
+    found = compare_answers(lowered, length=6, most=1_000)
     assert found.word is None
-    assert found.words >= min(most, 64)
+    assert found.words >= 64
+
+
+def test_distributions_are_not_compared() -> None:
+    """After prefixes that no sentence has, the rounding of large logits decides what may follow."""
+    found = compare_answers(first("ngram-seed", "elman-relu"))
+    assert (found.words, found.word, str(found)) == (0, None, "compared on no word")
 
 
 def test_all_words_to_length_eight_are_read() -> None:
