@@ -19,7 +19,6 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import letter_network, question_of
 from nerode.analysis.proofs.boxes import BoxProof, prove_boxes
 from nerode.analysis.proofs.goals import goal_of, require_distinct
-from nerode.analysis.proofs.trained_network import carried_claim, require_plain
 from nerode.analysis.settle.failing_words import (
     failing_hold,
     failing_searched_word,
@@ -37,6 +36,7 @@ from nerode.models import Model, dtype_of
 from nerode.network import Network
 from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES, Certificate, run_tensor_hash
 from nerode.proofs.floats import certify_module, decoder
+from nerode.proofs.replay import carried_claim, require_plain
 from nerode.records import SETTLED, ExactSpec, Settlement, hash_tensors
 from nerode.tasks import Prediction, Task
 from nerode.training import Check, Reply

@@ -16,7 +16,6 @@ from safetensors.numpy import load_file, save_file
 from nerode.analysis.proofs import boxes
 from nerode.analysis.proofs.boxes import check_proof, prove_boxes
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.proofs.trained_network import trained_network
 from nerode.analysis.settle import replay_settlement
 from nerode.analysis.standing import read_folder
 from nerode.compiler import compile_language
@@ -39,10 +38,11 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
+from nerode.proofs.replay.lift import trained_network
 from nerode.records import SETTLED, TaskConfig, run_name
 from nerode.tasks import build_task
-from tests.analysis.proofs.test_trained_network import make_model
 from tests.cli.runner import run
+from tests.proofs.replay.test_lift import make_model
 
 TASK = build_task(TaskConfig(name="predict-set-reset"))
 GOAL = goal_of(TASK)
@@ -78,7 +78,7 @@ def verdict(network, language, certificate):
 
 def test_the_run_itself_is_proved_under_noise(certified, parts):
     network, certificate, model = parts
-    assert trained_network(model, GOAL, weights=tensor_hash(certified / RUN_WEIGHTS)) == network
+    assert trained_network(model, GOAL.language, weights=tensor_hash(certified / RUN_WEIGHTS)) == network
     assert verdict(network, LANGUAGE, certificate).ok
     assert replay_settlement(certified).ok
     shown = run("verify", str(certified))

@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 
 from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.proofs.trained_network import is_carried, trained_network
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
 from nerode.analysis.settle.settling import BOXES, CLOSURE
 from nerode.analysis.standing import read_folder
@@ -21,6 +20,7 @@ from nerode.core import Budget
 from nerode.kernel import UNDER_NOISE, Claim
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model, save_model
 from nerode.proofs import RUN_WEIGHTS, Certificate, certify_state_boxes, tensor_hash, write_folder
+from nerode.proofs.replay.lift import is_carried, trained_network
 from nerode.records import SETTLED, TaskConfig
 from nerode.tasks import build_task
 from tests.cli.runner import run
@@ -77,7 +77,7 @@ def latch(config: ModelConfig, bias: float) -> Model:
 def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -> Path:
     """A run with the weights of one model and the proof of what another one means."""
     save_model(folder / "model", model)
-    network = trained_network(meant, GOAL, weights=tensor_hash(folder / RUN_WEIGHTS))
+    network = trained_network(meant, GOAL.language, weights=tensor_hash(folder / RUN_WEIGHTS))
     found = certify_state_boxes(network, GOAL.language, task=GOAL.task)
     assert isinstance(found, Certificate)
     if not with_floats:

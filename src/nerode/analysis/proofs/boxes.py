@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nerode.analysis.proofs.goals import Goal, goal_of, require_distinct
-from nerode.analysis.proofs.trained_network import carried_claim, is_carried, trained_network
 from nerode.analysis.subject import load_subject
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import describe_language, language_hash
@@ -26,6 +25,7 @@ from nerode.proofs import (
     read_network,
     run_of,
 )
+from nerode.proofs.replay import carried_claim, is_carried, trained_network
 
 _LETTERS = (1, 2, 3)
 """Numbers of last letters that a box may know."""
@@ -71,7 +71,7 @@ def prove_boxes(
         InputError: if boxes would not tell two classes apart.
     """
     require_distinct(goal)
-    network = trained_network(model, goal, weights=weights)
+    network = trained_network(model, goal.language, answers=goal.answers, weights=weights)
     found = certify_state_boxes(
         network, goal.language, task=goal.task, letters=letters, least=least, budget=Budget(seconds=seconds)
     )
@@ -155,7 +155,7 @@ def _refused(what: str) -> CheckedProof:
 def _means(model: Model, goal: Goal, network: Network) -> bool:
     """Whether a network is the one that a model means, wherever it says that it comes from."""
     try:
-        meant = trained_network(model, goal)
+        meant = trained_network(model, goal.language, answers=goal.answers)
     except InputError:
         return False
     return replace(meant, origin=network.origin) == network

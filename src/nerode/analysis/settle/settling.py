@@ -25,7 +25,6 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.proofs.boxes import prove_boxes
 from nerode.analysis.proofs.goals import goal_of, require_distinct
-from nerode.analysis.proofs.trained_network import carried_claim, require_plain
 from nerode.analysis.settle.failing_words import (
     STEPPED,
     WrongAnswer,
@@ -64,6 +63,7 @@ from nerode.proofs.floats import (
     fading_search,
     make_runner,
 )
+from nerode.proofs.replay import carried_claim, require_plain
 from nerode.records import Settlement
 from nerode.tasks import Prediction, Task
 

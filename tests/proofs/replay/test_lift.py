@@ -9,15 +9,20 @@ import pytest
 import torch
 
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.proofs.trained_network import trained_network
 from nerode.core import InputError
 from nerode.models import Model, Surroundings, build_model, model_config
 from nerode.network import Interpreter, network_from_json, network_to_json
 from nerode.proofs.box_steps import BoxStepper
+from nerode.proofs.replay.lift import trained_network
 from nerode.records import TaskConfig
 from nerode.tasks import build_task
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
+
+
+def lifted(model, goal):
+    """The network of a model, read by the answers of a goal."""
+    return trained_network(model, goal.language, answers=goal.answers)
 
 
 def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **settings) -> Model:
@@ -45,7 +50,7 @@ def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **set
 def test_a_cap_on_the_update_gate_is_part_of_the_network():
     task = build_task(TaskConfig(name="predict-tomita-3"))
     model = make_model("gru-reset-first", task, cap=0.5).double()
-    network = trained_network(model, goal_of(task))
+    network = lifted(model, goal_of(task))
     assert network.layers[0].recurrence.cap == Fraction(1, 2)
     assert network_from_json(network_to_json(network)) == network
     interpreter, plain = Interpreter(network), BoxStepper(network)
@@ -69,7 +74,7 @@ def test_the_network_says_what_the_module_says(cell, width, name):
     task = build_task(TaskConfig(name=name))
     goal = goal_of(task)
     model = make_model(cell, task, width=width).double()
-    network = trained_network(model, goal)
+    network = lifted(model, goal)
     assert network_from_json(network_to_json(network)) == network
     interpreter = Interpreter(network)
     word = np.random.default_rng(1).integers(0, task.letters, 12)
@@ -94,7 +99,7 @@ def test_the_empty_word_about_which_a_module_is_not_asked_is_answered_by_the_lan
     model = make_model("elman-tanh", task)
     with torch.no_grad():
         model.head.bias.copy_(torch.tensor([9.0, -9.0]))
-    assert trained_network(model, goal).decoder.empty == goal.legal[goal.dfa.start]
+    assert lifted(model, goal).decoder.empty == goal.legal[goal.dfa.start]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_other_cells_are_refused(layers, settings, reason):
     else:
         model = make_model(layers, task, **settings)
     with pytest.raises(InputError, match=reason):
-        trained_network(model, goal_of(task))
+        lifted(model, goal_of(task))
 
 
 def test_two_layers_and_norms_are_refused():
@@ -124,4 +129,4 @@ def test_two_layers_and_norms_are_refused():
         model_config("elman", letters=2, outputs=2, width=4, surroundings=Surroundings(norm="layer")),
     ):
         with pytest.raises(InputError, match="boxes are for one cell"):
-            trained_network(build_model(config, seed=0), goal_of(task))
+            lifted(build_model(config, seed=0), goal_of(task))

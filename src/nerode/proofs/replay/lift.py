@@ -18,10 +18,9 @@ from fractions import Fraction
 
 from torch import Tensor
 
-from nerode.analysis.proofs.goals import Goal
 from nerode.core import InputError, Reference
 from nerode.kernel import LANGUAGE_TASKS, Claim
-from nerode.languages import language_hash
+from nerode.languages import Alphabet, Language, Legal, language_hash
 from nerode.models import Model, Surroundings
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 from nerode.network import (
@@ -38,7 +37,7 @@ from nerode.network import (
     Squashed,
     zero_map,
 )
-from nerode.proofs.replay import NOT_EMPTY
+from nerode.proofs.replay.bits import NOT_EMPTY
 
 ONE = "one"
 """The direction that is always 1."""
@@ -49,34 +48,37 @@ Matrix = list[list[Fraction]]
 Vector = list[Fraction]
 
 
-def trained_network(model: Model, goal: Goal, *, weights: str = "") -> Network:
+def trained_network(
+    model: Model, language: Language, *, answers: Sequence[Legal] | None = None, weights: str = ""
+) -> Network:
     """Returns the network that a trained model means.
 
     Args:
         model: one cell of Elman (tanh), GRU (reset gate first), LSTM or sLSTM between letters and a linear
             head.
-        goal: what its outputs mean.
+        language: what it should do.
+        answers: what each class says; None if the outputs are bits.
         weights: the SHA-256 of the tensors of the run that the model comes from.
 
     Raises:
         InputError: if the model has another part.
     """
     require_plain(model)
-    alphabet = goal.language.alphabet
+    alphabet = language.alphabet
     if model.config.letters != len(alphabet):
         raise InputError(f"the model reads {model.config.letters} letters, the alphabet has {len(alphabet)}")
-    embedding = _embedding(model, goal)
-    layer = _layer(model, embedding.directions, with_one=goal.answers is not None)
+    embedding = _embedding(model, alphabet)
+    layer = _layer(model, embedding.directions, with_one=answers is not None)
     weight, bias = head_of(model)
     return Network(
         alphabet=alphabet,
         target=layer.name,
         embedding=embedding,
         layers=(layer,),
-        decoder=_decoder(weight, bias, layer.outputs, goal),
+        decoder=_decoder(weight, bias, layer.outputs, language, answers),
         origin=Origin(
-            language=goal.language.name,
-            language_hash=language_hash(goal.language),
+            language=language.name,
+            language_hash=language_hash(language),
             construction="trained",
             route=f"a trained {layer.name} of {layer.width} coordinates, its floats read as exact numbers",
             reference=_REFERENCES[layer.name],
@@ -160,9 +162,9 @@ def head_of(model: Model) -> tuple[Matrix, Vector]:
     return weight, [Fraction(0)] * len(weight) if bias is None else _vector(bias)  # type: ignore[arg-type]
 
 
-def _embedding(model: Model, goal: Goal) -> Embedding:
+def _embedding(model: Model, alphabet: Alphabet) -> Embedding:
     if model.embedding is None:
-        return Embedding.one_hot(goal.language.alphabet)
+        return Embedding.one_hot(alphabet)
     vectors = _matrix(model.embedding.weight)  # type: ignore[arg-type]
     return Embedding(
         directions=tuple(f"x{i}" for i in range(len(vectors[0]))), vectors=tuple(map(tuple, vectors))
@@ -274,18 +276,24 @@ def _start(start: Tensor | None, width: int) -> Vector:
     return [Fraction(0)] * width if start is None else _vector(start.flatten())
 
 
-def _decoder(weight: Matrix, bias: Vector, directions: tuple[str, ...], goal: Goal) -> Decoder:
-    empty = goal.legal[goal.dfa.start]
-    if goal.answers is not None:
-        if len(weight) != len(goal.answers):
-            raise InputError(f"the model has {len(weight)} classes, the task {len(goal.answers)}")
+def _decoder(
+    weight: Matrix,
+    bias: Vector,
+    directions: tuple[str, ...],
+    language: Language,
+    answers: Sequence[Legal] | None,
+) -> Decoder:
+    empty = language.legal(language.initial())
+    if answers is not None:
+        if len(weight) != len(answers):
+            raise InputError(f"the model has {len(weight)} classes, the task {len(answers)}")
         return PointDecoder(
             reads=directions,
             points=tuple((*row, b) for row, b in zip(weight, bias, strict=True)),
-            answers=goal.answers,
+            answers=tuple(answers),
             empty=empty,
         )
-    if len(weight) != len(goal.language.alphabet) + 1:
+    if len(weight) != len(language.alphabet) + 1:
         raise InputError(f"the model has {len(weight)} outputs; a bit for each symbol and the end is needed")
     scores = Affine(
         num_inputs=len(directions),
