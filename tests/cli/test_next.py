@@ -38,6 +38,9 @@ COMMANDS = {
 }
 """Commands by the file that prints what comes next: one for each kind of line."""
 
+ELSEWHERE = {"cli/mend.py"}
+"""Files whose line is run where the command is tested, because the command takes long (`test_mend.py`)."""
+
 LONG = re.compile("repair|mend|--again|--harden")
 """What trains or searches for minutes: its words are parsed, and other tests run it."""
 
@@ -55,7 +58,7 @@ def test_every_file_that_prints_what_comes_next_has_a_command() -> None:
     root = Path(nerode.__file__).parent
     found = re.compile(r'"(\\n)?Next[:" ]')
     printing = {str(p.relative_to(root)) for p in root.rglob("*.py") if found.search(p.read_text())}
-    assert printing == set(COMMANDS)
+    assert printing == set(COMMANDS) | ELSEWHERE
 
 
 def test_what_comes_next_can_be_run_as_it_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def _mend(
         _show_checks(record)
         click.echo("\n".join(settlement_lines(found, name=str(out))))
         if found.status == "proved":
-            click.echo(f"Next: nerode verify {out} (replays the proof)")
+            click.echo(f"Next: nerode verify {out}")
     sys.exit(EXIT_CODES[found.status])
 
 
