@@ -191,3 +191,19 @@ def test_every_benchmark_imports_what_there_is():
     for path in sorted(Path(__file__).parents[1].glob("benchmarks/*.py")):
         if path.stem != "__main__":
             importlib.import_module(f"benchmarks.{path.stem}")
+
+
+def test_a_failing_word_has_one_record():
+    """No class but the kernel's has a word with what is expected and what was given, and nothing else."""
+    found = set()
+    for name, path in _modules().items():
+        for node in _nodes(path):
+            if isinstance(node, ast.ClassDef):
+                fields = {
+                    item.target.id
+                    for item in node.body
+                    if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+                }
+                if {"word", "expected", "got"} <= fields:
+                    found.add(f"{name}.{node.name}")
+    assert found == {"nerode.kernel.claims.Refutation", "nerode.records.settlement.Settlement"}

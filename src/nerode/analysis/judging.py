@@ -158,12 +158,14 @@ class WordJudge(ClosureJudge):
         question = question_of(self._task)
         machine = Machine(letter_network(check.model, self._task), question)
         tests = failing_tests(check.model, self._task, _LENGTHS, sequences=_WORDS, budget=budget)
-        alone = (first_failure(machine, question, test.word) for test in tests)
+        words = (question.alphabet.encode(test.word) for test in tests)
+        alone = (first_failure(machine, question, word) for word in words)
         found = next((wrong for wrong in alone if wrong is not None), None)
         found = found or failing_hold(machine, question, length=_LENGTHS[-1], words=_HOLDS, budget=budget)
         found = found or failing_searched_word(machine, question, letters=_SEARCHED, budget=budget)
         if found is not None:
-            word = shorten(machine, question, found, letters=_SHORTENING, budget=budget).word
+            short = shorten(machine, question, found, letters=_SHORTENING, budget=budget)
+            word = question.alphabet.encode(short.word)
             return Reply(words=(tuple(word),), note={"outcome": "refuted"})
         reply = super().examine(check)
         if reply.stop or reply.words:

@@ -47,7 +47,7 @@ def test_the_word_is_as_short_as_the_shortest_of_all_words(seed: int) -> None:
     found = find_failing_word(subject)
     assert expected is not None
     assert found.failing is not None
-    assert found.failing.shortest
+    assert found.shortest
     assert len(found.failing.word) == len(expected)
     assert found.right_up_to == len(expected) - 1
 
@@ -119,7 +119,7 @@ def test_a_failure_far_away_is_found_with_rounding() -> None:
     found = find_failing_word(subject, settings=settings)
     assert found.failing is not None
     assert 32 <= len(found.failing.word) <= 36
-    assert not found.failing.shortest
+    assert not found.shortest
     assert 8 <= found.right_up_to < 32
     without = find_failing_word(subject, settings=SearchSettings(states=520, grids=()))
     assert without.failing is None

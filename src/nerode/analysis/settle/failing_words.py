@@ -20,7 +20,7 @@ from torch import nn
 from nerode.analysis.extraction.oracle import Floats, Machine
 from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.core import Budget, BudgetExceeded, InputError, stream
-from nerode.languages import NOTHING, OUTSIDE, UNASKED, Word
+from nerode.languages import NOTHING, OUTSIDE, UNASKED, Word, answer_names
 from nerode.proofs import Refutation
 from nerode.proofs.floats import CALL, QuestionTable, Work, decode, finished, to_rows
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
@@ -42,21 +42,6 @@ _NEAREST, _SEARCHED = 16, 1_024
 """States that a search keeps for each place and score, and about how many in all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongAnswer:
-    """A word that a network answers incorrectly at its end.
-
-    Attributes:
-        word: the numbers of its letters.
-        expected: the correct answer.
-        got: that of the network.
-    """
-
-    word: Word
-    expected: str
-    got: str
-
-
 def failing_tests(
     model: nn.Module,
     task: Task,
@@ -65,7 +50,7 @@ def failing_tests(
     sequences: int,
     axes: bool = True,
     budget: Budget,
-) -> Iterator[WrongAnswer]:
+) -> Iterator[Refutation]:
     """Yields a failing word for each length at which a test fails, up to its first mistake.
 
     What else the task varies in its tests comes after the lengths.
@@ -105,7 +90,7 @@ def _draws(
 
 
 @torch.no_grad()
-def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | None:
+def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> Refutation | None:
     """The earliest mistake in a batch of tests."""
     state = None
     for first in range(0, batch.inputs.shape[1], _PART):
@@ -115,14 +100,33 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> WrongAnswer | 
         if wrong.any():
             place = int(wrong.any(0).nonzero()[0])
             row = int(wrong[:, place].nonzero()[0])
-            return WrongAnswer(
-                word=_letters(batch.inputs[row, : first + place + 1]),
-                expected=_answer(task, piece.targets[row, place]),
-                got=_answer(
-                    task, scores[row, place] > 0 if task.targets_are_bits else scores[row, place].argmax()
-                ),
+            given = scores[row, place]
+            return _refutation(
+                _names(task),
+                _letters(batch.inputs[row, : first + place + 1]),
+                _answer(task, piece.targets[row, place]),
+                _answer(task, given > 0 if task.targets_are_bits else given.argmax()),
             )
     return None
+
+
+def _refutation(names: Sequence[str] | None, word: Word, expected: str, got: str) -> Refutation:
+    """The refutation by a word; letters without a name have their number."""
+    return Refutation(
+        word=tuple(str(letter) if names is None else names[letter] for letter in word),
+        at=len(word),
+        expected=answer_names(expected),
+        got=answer_names(got),
+    )
+
+
+def _names(task: Task) -> Sequence[str] | None:
+    """The names of the letters of a task; None if they have none."""
+    try:
+        return task.question().alphabet.symbols
+    except InputError:
+        named: Sequence[str] | None = getattr(task, "alphabet", None)
+        return named
 
 
 def _letters(inputs: torch.Tensor) -> Word:
@@ -140,7 +144,7 @@ def _answer(task: Task, value: torch.Tensor) -> str:
     return str(int(value))
 
 
-def first_failure(machine: Machine, question: NetworkQuestion, word: Word) -> WrongAnswer | None:
+def first_failure(machine: Machine, question: NetworkQuestion, word: Word) -> Refutation | None:
     """Returns the first mistake of a network along a word that it reads alone; None if it makes none.
 
     A word of more letters than `STEPPED` is read in parts by the form for sequences.
@@ -157,7 +161,7 @@ def _in_parts(machine: Machine, question: NetworkQuestion, word: Word) -> Iterat
         yield from question.read(scores[0])
 
 
-def _mistake(question: NetworkQuestion, word: Word, outputs: Iterable[str]) -> WrongAnswer | None:
+def _mistake(question: NetworkQuestion, word: Word, outputs: Iterable[str]) -> Refutation | None:
     """The first output after a letter of the word that is not the one expected there."""
     target = question.target
     place = target.initial()
@@ -167,13 +171,13 @@ def _mistake(question: NetworkQuestion, word: Word, outputs: Iterable[str]) -> W
         if expected in (OUTSIDE, NOTHING):
             return None
         if expected not in (UNASKED, got):
-            return WrongAnswer(word=word[:number], expected=expected, got=got)
+            return _refutation(question.alphabet.symbols, word[:number], expected, got)
     return None
 
 
 def shorten(
-    machine: Machine, question: NetworkQuestion, failing: WrongAnswer, *, letters: int, budget: Budget
-) -> WrongAnswer:
+    machine: Machine, question: NetworkQuestion, failing: Refutation, *, letters: int, budget: Budget
+) -> Refutation:
     """Returns a failing word that is no longer than the given one, and often much shorter.
 
     Args:
@@ -186,7 +190,7 @@ def shorten(
     best, left = failing, letters
     size = len(best.word) // 2
     while size:
-        for words in _shortened(best.word, size):
+        for words in _shortened(question.alphabet.encode(best.word), size):
             left -= sum(map(len, words))
             if left < 0 or not budget.left():
                 return best
@@ -203,11 +207,11 @@ def shorten(
 
 def _shortest_mistake(
     machine: Machine, question: NetworkQuestion, words: Sequence[Word]
-) -> WrongAnswer | None:
+) -> Refutation | None:
     """The shortest failing word that some words begin with, confirmed alone."""
     tried = [_mistake(question, w, t[1:]) for w, t in zip(words, machine.traces(words), strict=True)]
     for found in sorted((t for t in tried if t is not None), key=lambda t: len(t.word)):
-        alone = first_failure(machine, question, found.word)
+        alone = first_failure(machine, question, question.alphabet.encode(found.word))
         if alone is not None:
             return alone
     return None
@@ -225,7 +229,7 @@ def _shortened(word: Word, size: int) -> Iterator[list[Word]]:
 
 def failing_hold(
     machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
-) -> WrongAnswer | None:
+) -> Refutation | None:
     """Returns a failing word among words with long runs of one letter, None if none fails.
 
     Gates that leak a little are right on short words and on busy ones; a long hold shows them.
@@ -264,7 +268,7 @@ def _held_word(question: NetworkQuestion, length: int, stay: float, rng: np.rand
 
 def failing_long_word(
     machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
-) -> WrongAnswer | None:
+) -> Refutation | None:
     """Returns a failing word among long ones that are nearly periodic, None if none fails or there is none.
 
     A word repeats what it had some letters ago most of the time: a hold if that is one letter, a tour of the
@@ -283,7 +287,7 @@ def failing_long_word(
 @torch.no_grad()
 def long_words(
     machine: Machine, question: NetworkQuestion, *, length: int, words: int, budget: Budget
-) -> Work[WrongAnswer | None]:
+) -> Work[Refutation | None]:
     """Looks for a failing word among long ones, as a strategy that can be paused; as `failing_long_word`."""
     known = _PlaceTable.of(question)
     if known is None:
@@ -308,7 +312,7 @@ def long_words(
 
 def failing_searched_word(
     machine: Machine, question: NetworkQuestion, *, letters: int, budget: Budget
-) -> WrongAnswer | None:
+) -> Refutation | None:
     """Returns a failing word that a search led by the margins finds, None if it finds none.
 
     Of the states that words of one length lead to, those nearest to a wrong answer go on: for each place of
@@ -326,7 +330,7 @@ def failing_searched_word(
 @torch.no_grad()
 def shrinking_margins(
     machine: Machine, question: NetworkQuestion, *, letters: int, budget: Budget
-) -> Work[WrongAnswer | None]:
+) -> Work[Refutation | None]:
     """Looks for a failing word by margins, as a strategy that can be paused; as `failing_searched_word`."""
     known = _PlaceTable.of(question)
     if known is None or not machine.sees_states:

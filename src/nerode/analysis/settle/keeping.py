@@ -16,7 +16,7 @@ from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import letter_network, question_of
 from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.settle.failing_words import WrongAnswer, first_failure
+from nerode.analysis.settle.failing_words import first_failure
 from nerode.analysis.settle.settling import (
     BOXES,
     CLOSURE,
@@ -32,7 +32,7 @@ from nerode.analysis.settle.settling import (
 )
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
-from nerode.languages import Language, title_of
+from nerode.languages import Language, answer_text, title_of
 from nerode.models import dtype_of, fixed_bits
 from nerode.network import Network
 from nerode.proofs import (
@@ -226,7 +226,10 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
     network, question = letter_network(subject.model, subject.task), question_of(subject.task)
     word = question.alphabet.encode(known.word or ())
     found = first_failure(Machine(network, question), question, word)
-    return found == WrongAnswer(word=word, expected=known.expected, got=known.got)
+    if found is None:
+        return False
+    answers = answer_text(found.expected), answer_text(found.got)
+    return (found.word, *answers) == (known.word, known.expected, known.got)
 
 
 @fixed_bits(1)

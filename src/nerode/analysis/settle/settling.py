@@ -27,7 +27,6 @@ from nerode.analysis.proofs.boxes import prove_boxes
 from nerode.analysis.proofs.goals import goal_of, require_distinct
 from nerode.analysis.settle.failing_words import (
     STEPPED,
-    WrongAnswer,
     failing_examination,
     failing_hold,
     failing_tests,
@@ -38,7 +37,7 @@ from nerode.analysis.settle.failing_words import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, plural, started, stream
-from nerode.languages import Word
+from nerode.languages import answer_text
 from nerode.models import (
     DiagonalTransition,
     Model,
@@ -253,7 +252,7 @@ class _Settling:
             for found in failing_tests(model, task, some, sequences=sequences, axes=axes, budget=self.budget):
                 if self.machine is None or self.question is None:
                     return Ended(settlement=self._refuted(found))
-                alone = first_failure(self.machine, self.question, found.word)
+                alone = first_failure(self.machine, self.question, self.question.alphabet.encode(found.word))
                 if alone is not None:
                     return Ended(settlement=self._refuted(self._shortened(alone)))
                 self.reasons.append(
@@ -268,7 +267,7 @@ class _Settling:
         yield holds * lengths[-1]
         return None if held is None else Ended(settlement=self._refuted(self._shortened(held)))
 
-    def _shortened(self, found: WrongAnswer) -> WrongAnswer:
+    def _shortened(self, found: Refutation) -> Refutation:
         assert self.machine is not None
         assert self.question is not None
         letters = _LETTERS_FOR_SHORTENING
@@ -380,18 +379,11 @@ class _Settling:
                 words=test,
                 method=EXAMINATION,
                 length=0,
-                word=shown.word,
-                expected=" ".join(shown.expected),
-                got=" ".join(shown.got),
+                **_shown(shown),
             )
         )
 
-    def _named(self, word: Word) -> tuple[str, ...]:
-        """The letters of a word by their names, by their numbers if the task has no alphabet."""
-        symbols = getattr(self.task, "alphabet", None)
-        return tuple(map(str, word)) if symbols is None else tuple(str(symbols[letter]) for letter in word)
-
-    def _refuted(self, found: WrongAnswer) -> Settlement:
+    def _refuted(self, found: Refutation) -> Settlement:
         """The settlement by a failing word; a short search says whether there is a shorter one."""
         if self.question is None:
             return self._end(
@@ -399,26 +391,21 @@ class _Settling:
                 words="the tests of the task",
                 method=TESTS,
                 length=0,
-                word=self._named(found.word),
-                expected=found.expected,
-                got=found.got,
+                **_shown(found),
             )
         shortest, length = self._shorter(found)
         if isinstance(shortest, Refutation):
             return self._refuted_by(shortest)
-        symbols = self.question.alphabet.symbols
         return self._end(
             status="refuted",
             words="the words that the task asks about",
             method=TESTS,
             length=length,
-            word=tuple(symbols[letter] for letter in found.word),
-            expected=found.expected,
-            got=found.got,
+            **_shown(found),
             shortest=length == len(found.word) - 1,
         )
 
-    def _shorter(self, found: WrongAnswer) -> tuple[Refutation | None, int]:
+    def _shorter(self, found: Refutation) -> tuple[Refutation | None, int]:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         try:
             # A long word is not made shorter letter by letter, so more states are worth their time.
@@ -436,17 +423,13 @@ class _Settling:
         assert self.machine is not None
         assert self.question is not None
         word = self.question.alphabet.encode(refutation.word)
-        said = first_failure(self.machine, self.question, word) or WrongAnswer(
-            word=word, expected=" ".join(refutation.expected), got=" ".join(refutation.got)
-        )
+        said = first_failure(self.machine, self.question, word) or refutation
         return self._end(
             status="refuted",
             words="the words that the task asks about",
             method=CLOSURE,
             length=len(refutation.word) - 1,
-            word=refutation.word,
-            expected=said.expected,
-            got=said.got,
+            **_shown(replace(said, word=refutation.word)),
             shortest=True,
         )
 
@@ -474,6 +457,15 @@ class _Settling:
         if isinstance(word := fields.get("word"), tuple):
             known["read"] = "step" if len(word) <= STEPPED else "forward"
         return Settlement(**{**known, **fields})  # type: ignore[arg-type]
+
+
+def _shown(found: Refutation) -> dict[str, Any]:
+    """The fields of a settlement that a failing word gives."""
+    return {
+        "word": found.word,
+        "expected": answer_text(found.expected),
+        "got": answer_text(found.got),
+    }
 
 
 def _obstacle(model: nn.Module) -> str:

@@ -19,9 +19,10 @@ import numpy as np
 
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, question_of
-from nerode.analysis.settle.failing_words import WrongAnswer, first_failure
+from nerode.analysis.settle.failing_words import first_failure
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, started, to_mapping
+from nerode.proofs import Refutation
 from nerode.proofs.floats import Runner, Walk, decoder, grid_marks, make_runner, state_values
 
 
@@ -46,28 +47,12 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailingWord:
-    """A word that a network answers incorrectly at its end.
-
-    Attributes:
-        word: its letters.
-        expected: what should be answered.
-        got: what the network answers.
-        shortest: whether no shorter word failed when all of them were looked at, many at once.
-    """
-
-    word: tuple[str, ...]
-    expected: str
-    got: str
-    shortest: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureSearch:
     """The outcome of a search.
 
     Attributes:
         failing: the word; None if none was found.
+        shortest: whether no shorter word failed when all of them were looked at, many at once.
         right_up_to: every word of at most this length was answered correctly, bit for bit, many at once.
         always_right: whether the states are finitely many and all were looked at, one at a time, so that
             every word is answered correctly, alone and step by step in the floats of this machine.
@@ -75,7 +60,8 @@ class FailureSearch:
         why_ended: what stopped the search without a word; "" otherwise.
     """
 
-    failing: FailingWord | None
+    failing: Refutation | None
+    shortest: bool
     right_up_to: int
     always_right: bool
     states: int
@@ -118,9 +104,9 @@ def search_failures(
         found = _fails_alone(machine, question, exact)
     length = max(0, exact.length)
     if found is not None or exact.end == "closed":
-        failing = None if found is None else _failing(question, found, shortest=True)
+        proved = found is None
         return FailureSearch(
-            failing=failing, right_up_to=length, always_right=found is None, states=len(exact)
+            failing=found, shortest=not proved, right_up_to=length, always_right=proved, states=len(exact)
         )
     seen, spread = len(exact), state_values(exact.rows, exact.layout).std(axis=0)
     for grid in settings.grids:
@@ -129,11 +115,15 @@ def search_failures(
         seen += len(walk)
         found = _fails_alone(machine, question, walk)
         if found is not None:
-            failing = _failing(question, found, shortest=len(found.word) == length + 1)
-            return FailureSearch(failing=failing, right_up_to=length, always_right=False, states=seen)
+            shortest = len(found.word) == length + 1
+            return FailureSearch(
+                failing=found, shortest=shortest, right_up_to=length, always_right=False, states=seen
+            )
     full = f"more than {settings.states:,} states"
     why = "the time was up" if exact.end is None else full if exact.end == "full" else exact.reason
-    return FailureSearch(failing=None, right_up_to=length, always_right=False, states=seen, why_ended=why)
+    return FailureSearch(
+        failing=None, shortest=False, right_up_to=length, always_right=False, states=seen, why_ended=why
+    )
 
 
 def _walk(runner: Runner, question: NetworkQuestion, budget: Budget, **limits: Any) -> Walk:
@@ -143,14 +133,8 @@ def _walk(runner: Runner, question: NetworkQuestion, budget: Budget, **limits: A
     return walk
 
 
-def _fails_alone(machine: Machine, question: NetworkQuestion, walk: Walk) -> WrongAnswer | None:
+def _fails_alone(machine: Machine, question: NetworkQuestion, walk: Walk) -> Refutation | None:
     """The word that refutes a network in a walk, if it does so alone."""
     if walk.refutation is None:
         return None
     return first_failure(machine, question, question.alphabet.encode(walk.refutation.word))
-
-
-def _failing(question: NetworkQuestion, found: WrongAnswer, *, shortest: bool) -> FailingWord:
-    symbols = question.alphabet.symbols
-    word = tuple(symbols[letter] for letter in found.word)
-    return FailingWord(word=word, expected=found.expected, got=found.got, shortest=shortest)
