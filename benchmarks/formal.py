@@ -186,9 +186,9 @@ def kernel_claims(
         return set()
     if found.failure is not None:
         return set()
-    return {
-        (claim.task, claim.dtype) for claim in found.claims if claim.length == "all" and claim.task in TASKS
-    }
+    claims = [claim for claim in found.claims if claim.length == "all" and claim.task in TASKS]
+    scans = {(claim.task, f"{claim.dtype}/scan") for claim in claims if claim.scope == kernel.ANY_ORDER}
+    return {(claim.task, claim.dtype) for claim in claims} | scans
 
 
 def compare(
@@ -205,10 +205,12 @@ def compare(
     by_kernel = kernel_claims(network, language, method, evidence, most)
     checker.write(network, language, certificate)
     outcome: Counter[str] = Counter()
-    dtypes = (None, *kernel.DTYPES) if method == "joint-closure" else (None,)
+    dtypes = [None, *kernel.DTYPES] if method == "joint-closure" else [None]
+    if all(layer.get("recurrence", {}).get("kind") == "diagonal" for layer in network.get("layers", ())):
+        dtypes += [f"{dtype}/scan" for dtype in dtypes if dtype]
     for dtype in dtypes:
         by_proof = checker.judge(task, dtype, most)
-        what = "float " if dtype else ""
+        what = "" if dtype is None else "scan " if dtype.endswith("/scan") else "float "
         if by_kernel is None or by_proof.endswith("reads"):
             # What the kernel cannot read must not be proved by the other, which lacks some forms.
             wrong = by_kernel is None and by_proof == "proved"

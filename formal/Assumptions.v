@@ -1,5 +1,5 @@
 (* What the theorems rest on: `make formal` compares what is printed with "Closed under the global context". *)
-From Nerode Require Import Related Cover JointClosure Automata CounterInvariant CounterMachines Saturating Floats Check.
+From Nerode Require Import Related Cover JointClosure Automata CounterInvariant CounterMachines Saturating Floats Scans Check.
 Print Assumptions step_related.
 Print Assumptions check_sound.
 Print Assumptions automaton_ok.
@@ -16,6 +16,10 @@ Print Assumptions a_machine_ok.
 Print Assumptions check_float_sound.
 Print Assumptions check_dfa_float_sound.
 Print Assumptions check_brackets_float_sound.
+Print Assumptions any_grouping.
+Print Assumptions check_scan_sound.
+Print Assumptions check_dfa_scan_sound.
+Print Assumptions check_brackets_scan_sound.
 Print Assumptions check_claim_sound.
 Print Assumptions check_tries_sound.
 Print Assumptions check_files_sound.

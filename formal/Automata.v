@@ -192,6 +192,13 @@ Proof.
   - rewrite <- Rx. now apply automaton_ok.
   - rewrite <- Rx. now apply last_ok.
 Qed.
+Lemma automaton_right_ok t w x : over (letters D) w -> right_after t automaton w x -> automaton_right t D w x.
+Proof.
+  intros Ov R. unfold right_after in R. destruct t; cbn [automaton_right within right] in *.
+  - rewrite <- (R I). now apply automaton_ok.
+  - intros Co. rewrite <- (R (continues_valid Ov Co)). now apply automaton_ok.
+  - rewrite <- (R I). now apply last_ok.
+Qed.
 End Automaton.
 
 Definition state_hash (q : N) : Z := Z.of_N q.

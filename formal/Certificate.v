@@ -1,6 +1,6 @@
 (* What a file written by `nerode export --to coq` imports. *)
 From Coq Require Export QArith NArith List Bool String.
-From Nerode Require Export Network JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Reader Check.
+From Nerode Require Export Network JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Scans Reader Check.
 Export ListNotations.
 
 (* A term of a row: coefficient c times input i. *)

@@ -2,7 +2,7 @@
    `check_files_sound` says what its "true" means.  The third file (a certificate) only gives hints; nothing has to be
    believed of it. *)
 From Coq Require Import QArith ZArith List Bool String.
-From Nerode Require Import Network Cover JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Reader.
+From Nerode Require Import Network Cover JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Scans Reader.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -14,15 +14,23 @@ Definition claim_in V (A : arithmetic V) (t : task) (N : network) (L : language)
   | Brackets k d => correct_in A t N (brackets k d)
   | Counting C => correct_in A t N (counting C)
   end.
-(* None: exact arithmetic; Some f: every float machine of the format f *)
-Definition claim (f : option format) (t : task) (N : network) (L : language) : Prop :=
-  match f with
-  | None => claim_in Q rational t N L
-  | Some f => exact_in f (fun F => claim_in Q F t N L)
+(* Exact arithmetic; one letter after the other in every float machine of a format; parallel scans in any grouping. *)
+Inductive sense := Exactly | StepByStep (f : format) | AnyGrouping (f : format).
+Definition right_for (t : task) (L : language) : list letter -> answer -> Prop :=
+  match L with
+  | Automaton D => automaton_right t D
+  | Brackets k d => right_after t (brackets k d)
+  | Counting C => right_after t (counting C)
+  end.
+Definition claim (s : sense) (t : task) (N : network) (L : language) : Prop :=
+  match s with
+  | Exactly => claim_in Q rational t N L
+  | StepByStep f => exact_in f (fun F => claim_in Q F t N L)
+  | AnyGrouping f => exact_in_any_grouping f N (right_for t L)
   end.
 (* the two files are a network and a language over the same letters, and the claim holds of them *)
-Definition holds_of_files (f : option format) (t : task) (network_file language_file : string) : Prop :=
-  exists N L names, read_network network_file = Some (N, names) /\ read_language language_file = Some (L, names) /\ claim f t N L.
+Definition holds_of_files (s : sense) (t : task) (network_file language_file : string) : Prop :=
+  exists N L names, read_network network_file = Some (N, names) /\ read_language language_file = Some (L, names) /\ claim s t N L.
 
 (* ---- hints ---- *)
 
@@ -105,12 +113,22 @@ Definition check_format (f : format) (t : task) (N : network) (L : language) (mo
   | Brackets k d => check_brackets_float f t N k d most
   | Counting _ => false
   end.
-Definition check_claim (f : option format) (t : task) (N : network) (L : language) (h : hints) (most : nat) : bool :=
-  match f with None => check_exact t N L h most | Some f => check_format f t N L most end.
-Theorem check_claim_sound f t N L h most : check_claim f t N L h most = true -> claim f t N L.
+(* k: all states of diagonal layers are multiples of 2^-k *)
+Definition check_grouping (f : format) (k : nat) (t : task) (N : network) (L : language) (most : nat) : bool :=
+  match L with
+  | Automaton D => check_dfa_scan f k t N D most
+  | Brackets kinds d => check_brackets_scan f k t N kinds d most
+  | Counting _ => false
+  end.
+Definition check_claim (s : sense) (t : task) (N : network) (L : language) (h : hints) (most : nat) : bool :=
+  match s with
+  | Exactly => check_exact t N L h most
+  | StepByStep f => check_format f t N L most
+  | AnyGrouping f => existsb (fun k => check_grouping f k t N L most) [0; 1; 2; 3; 4; 6; 8]%nat
+  end.
+Theorem check_claim_sound s t N L h most : check_claim s t N L h most = true -> claim s t N L.
 Proof.
-  destruct f as [f|]; cbn [check_claim claim].
-  - destruct L; cbn [check_format claim_in]; [apply check_dfa_float_sound|apply check_brackets_float_sound|discriminate].
+  destruct s as [|f|f]; cbn [check_claim claim].
   - destruct L, h; cbn [check_exact claim_in]; try discriminate.
     + apply check_dfa_sound.
     + apply check_dfa_counters_sound.
@@ -119,11 +137,14 @@ Proof.
     + apply check_brackets_counters_sound.
     + apply check_brackets_caps_sound.
     + apply check_machine_sound.
+  - destruct L; cbn [check_format claim_in]; [apply check_dfa_float_sound|apply check_brackets_float_sound|discriminate].
+  - rewrite existsb_exists. intros (k & _ & K). revert K.
+    destruct L; cbn [check_grouping right_for]; [apply check_dfa_scan_sound|apply check_brackets_scan_sound|discriminate].
 Qed.
 
-Definition check_tries (f : option format) (t : task) (N : network) (L : language) (hs : list hints) (most : nat) : bool :=
-  existsb (fun h => check_claim f t N L h most) hs.
-Theorem check_tries_sound f t N L hs most : check_tries f t N L hs most = true -> claim f t N L.
+Definition check_tries (s : sense) (t : task) (N : network) (L : language) (hs : list hints) (most : nat) : bool :=
+  existsb (fun h => check_claim s t N L h most) hs.
+Theorem check_tries_sound s t N L hs most : check_tries s t N L hs most = true -> claim s t N L.
 Proof.
   unfold check_tries. rewrite existsb_exists. intros (h & _ & K). exact (check_claim_sound _ _ _ _ _ _ K).
 Qed.
@@ -132,29 +153,29 @@ Qed.
 Inductive verdict := NotReadable (file : nat) | OtherLetters | NotProved | Proved.
 Fixpoint same_names (a b : list string) : bool :=
   match a, b with [], [] => true | x :: a, y :: b => String.eqb x y && same_names a b | _, _ => false end.
-Definition judge (f : option format) (t : task) (network_file language_file certificate_file : string) (most : nat) : verdict :=
+Definition judge (s : sense) (t : task) (network_file language_file certificate_file : string) (most : nat) : verdict :=
   match read_network network_file, read_language language_file, read_hints network_file certificate_file with
   | None, _, _ => NotReadable 1
   | _, None, _ => NotReadable 2
   | _, _, None => NotReadable 3
   | Some (N, a), Some (L, b), Some h =>
       if same_names a b
-      then if check_tries f t N L h most then Proved else NotProved
+      then if check_tries s t N L h most then Proved else NotProved
       else OtherLetters
   end.
-Definition check_files (f : option format) (t : task) (network_file language_file certificate_file : string) (most : nat) : bool :=
-  match judge f t network_file language_file certificate_file most with Proved => true | _ => false end.
+Definition check_files (s : sense) (t : task) (network_file language_file certificate_file : string) (most : nat) : bool :=
+  match judge s t network_file language_file certificate_file most with Proved => true | _ => false end.
 Lemma same_names_ok a : forall b, same_names a b = true -> a = b.
 Proof.
   induction a; destruct b; cbn; try discriminate; auto. rewrite andb_true_iff. intros [E ?].
   apply String.eqb_eq in E. f_equal; auto.
 Qed.
-Theorem check_files_sound f t network_file language_file certificate_file most :
-  check_files f t network_file language_file certificate_file most = true -> holds_of_files f t network_file language_file.
+Theorem check_files_sound s t network_file language_file certificate_file most :
+  check_files s t network_file language_file certificate_file most = true -> holds_of_files s t network_file language_file.
 Proof.
   unfold check_files, judge. destruct (read_network network_file) as [[N a]|] eqn:E; [|discriminate].
   destruct (read_language language_file) as [[L b]|] eqn:F; [|discriminate].
-  destruct (read_hints _ _) as [h|]; [|discriminate]. destruct (same_names a b) eqn:S; [|discriminate].
-  destruct (check_tries f t N L h most) eqn:K; [|discriminate]. intros _.
-  apply same_names_ok in S. subst b. exists N, L, a. repeat split; auto. exact (check_tries_sound _ _ _ _ _ _ K).
+  destruct (read_hints _ _) as [h|]; [|discriminate]. destruct (same_names a b) eqn:Sn; [|discriminate].
+  destruct (check_tries s t N L h most) eqn:K; [|discriminate]. intros _.
+  apply same_names_ok in Sn. subst b. exists N, L, a. repeat split; auto. exact (check_tries_sound _ _ _ _ _ _ K).
 Qed.

@@ -342,3 +342,13 @@ Definition automaton_claim V (A : arithmetic V) (t : task) (N : network) (D : df
   | ValidPrefixes => continues D w -> exists x, answer_in A N w = Some x /\ says_next D w x
   | Recognise => exists x, answer_in A N w = Some x /\ last x false = accepts D w
   end.
+
+(* The same of one word and one answer. *)
+Definition right_after (t : task) (M : machine) (w : list letter) (x : answer) : Prop :=
+  within t M (first M) w -> right t (allowed M (after M w)) x.
+Definition automaton_right (t : task) (D : dfa) (w : list letter) (x : answer) : Prop :=
+  match t with
+  | Predict => says_next D w x
+  | ValidPrefixes => continues D w -> says_next D w x
+  | Recognise => last x false = accepts D w
+  end.

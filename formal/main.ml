@@ -1,4 +1,5 @@
-(* nerode-check [--task predict|valid|recognise] [--format exact|float64|float32|bfloat16|float16] [--most CELLS] DIR ...
+(* nerode-check [--task predict|valid|recognise] [--format exact|FLOAT|FLOAT/scan] [--most CELLS] DIR ...
+   FLOAT is float64, float32, bfloat16 or float16: one letter after the other; FLOAT/scan: parallel scans in any grouping.
    nerode-check --batch: the same words, one folder per line of the standard input.
 
    Reads the network, the language and (for hints) the certificate of each folder, and prints what Check.judge answers.
@@ -18,13 +19,17 @@ let files folder =
    if Sys.file_exists (path "certificate.json") then text (path "certificate.json") else [])
 
 let tasks = Checker.[ ("predict", Predict); ("valid", ValidPrefixes); ("recognise", Recognise) ]
-let formats =
-  Checker.[ ("exact", None); ("float64", Some binary64); ("float32", Some binary32);
-            ("bfloat16", Some bfloat16); ("float16", Some binary16) ]
+let floats = Checker.[ ("float64", binary64); ("float32", binary32); ("bfloat16", bfloat16); ("float16", binary16) ]
+let sense name =
+  match String.split_on_char '/' name with
+  | [ "exact" ] -> Checker.Exactly
+  | [ name ] -> Checker.StepByStep (List.assoc name floats)
+  | [ name; "scan" ] -> Checker.AnyGrouping (List.assoc name floats)
+  | _ -> raise Not_found
 
 let judge task format most folder =
   let network, language, certificate = files folder in
-  match Checker.judge (List.assoc format formats) (List.assoc task tasks) network language certificate most with
+  match Checker.judge (sense format) (List.assoc task tasks) network language certificate most with
   | Checker.Proved -> (0, "proved")
   | Checker.NotProved -> (1, "not proved")
   | Checker.OtherLetters -> (2, "network and language have different letters")

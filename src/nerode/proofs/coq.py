@@ -17,6 +17,7 @@ from typing import Any
 
 from nerode.core import InputError
 from nerode.kernel import (
+    ANY_ORDER,
     CERTIFICATE_FILE,
     LANGUAGE_FILE,
     NETWORK_FILE,
@@ -104,13 +105,18 @@ def folder_to_coq(folder: Path) -> CoqFile:
     most = f"(N.to_nat {200_000 if method == COUNTERS else 2 * evidence['cells'] + 100})"
     kind, lines = _language(parts.language["definition"])
     task = TASKS[evidence["task"]]
+    diagonal = all(layer["recurrence"]["kind"] == "diagonal" for layer in parts.network["layers"])
+    right = "automaton_right" if kind == "Automaton lang" else "right_after"
     claim = "automaton_claim {} {} net lang" if kind == "Automaton lang" else "correct_in {} {} net lang"
-    theorems = {"correct_at_every_length": ("None", claim.format("rational", task))}
+    theorems = {"correct_at_every_length": ("Exactly", claim.format("rational", task))}
     for stated in parts.claims if method == POINTS else ():
         if stated["method"] == INTEGERS and stated["length"] == "all" and TASKS.get(stated["task"]) == task:
             form = FORMATS[stated["dtype"]]
             statement = f"exact_in {form} (fun F => {claim.format('F', task)})"
-            theorems[f"exact_in_{stated['dtype']}"] = (f"(Some {form})", statement)
+            theorems[f"exact_in_{stated['dtype']}"] = (f"(StepByStep {form})", statement)
+            if stated["scope"] == ANY_ORDER and diagonal:
+                statement = f"exact_in_any_grouping {form} net ({right} {task} lang)"
+                theorems[f"scans_in_{stated['dtype']}"] = (f"(AnyGrouping {form})", statement)
     body = [_header(parts), *_network(parts.network), "", *lines, ""]
     for name, (form, statement) in theorems.items():
         proof = f"apply (check_tries_sound {form} {task} net ({kind}) {hints} {most})."
@@ -150,7 +156,7 @@ def _bytes(parts: _Folder, kind: str, task: str) -> list[str]:
         f"  read_network network_file = Some (net, {letters}) /\\",
         f"  read_language language_file = Some ({kind}, {letters}).",
         "Proof. split; vm_compute; reflexivity. Qed.",
-        f"Theorem the_files_are_correct : holds_of_files None {task} network_file language_file.",
+        f"Theorem the_files_are_correct : holds_of_files Exactly {task} network_file language_file.",
         "Proof.",
         f"  exists net, ({kind}), {letters}. destruct the_files_say_so as [N L].",
         "  split; [exact N|split; [exact L|exact correct_at_every_length]].",
