@@ -62,7 +62,7 @@ Definition tries (increments : list (list Z)) (starts : list Z) (points : list (
   : list hints :=
   let step := fold_left (fun m l => fold_left (fun m d => Z.max m (Z.abs d)) l m) increments 0%Z in
   let cut margin p := ((fst p - margin * step)%Z, Z.to_nat (snd p - fst p + 2 * margin * step)) in
-  map (fun margin => WithCounters increments starts (map (cut margin) points) shapes) [0; 1; 2]%Z.
+  map (fun margin => WithCounters increments starts (map (cut margin) points) shapes) [0; 1; 2; 4]%Z.
 Definition by_place {A} (f : nat -> string -> A) (names : list (list string)) : list (list A) :=
   map (fun p => map (f (fst p)) (snd p)) (combine (seq 1 (List.length names)) names).
 Definition counter_hints (network evidence : json) : option (list hints) :=
