@@ -21,7 +21,7 @@ from nerode.analysis.settle import (
 from nerode.analysis.settle.failing_words import first_failure
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
-from nerode.languages import resolve_language
+from nerode.languages import answer_text, resolve_language
 from nerode.models import save_model
 from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs import certificate_to_json, write_folder
@@ -215,9 +215,9 @@ def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
     )
     forged = replace(
         found,
-        word=tuple(question.alphabet.symbols[a] for a in longer.word),
-        expected=longer.expected,
-        got=longer.got,
+        word=longer.word,
+        expected=answer_text(longer.expected),
+        got=answer_text(longer.got),
         length=len(longer.word) - 1,
     )
     write_settlement(folder, forged)
