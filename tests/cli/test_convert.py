@@ -21,7 +21,7 @@ def test_every_format_comes_back(form: str, tmp_path: Path) -> None:
 
 def test_operations_are_those_of_sets(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    done = run("convert", "[ab]*a", "--and", "b[ab]*", "--or", "aa", "--minus", "ba", "-o", str(path))
+    done = run("convert", "[ab]*a", "--and", "b[ab]*", "--or", "(aa)", "--minus", "(ba)", "-o", str(path))
     assert done.code == 0, done.err
     found = read_automaton(path)
     assert [found.accepts(word) for word in ("bba", "ba", "aa", "aba", "b")] == [

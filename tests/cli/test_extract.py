@@ -125,7 +125,7 @@ def test_compare_lists_what_disagrees_first(compiled: Path, untrained: Path) -> 
     assert [row["architecture"] for row in rows] == ["gru", "diagonal", "lstm"]
     first, second, third = rows
     assert first["theory"] == "yes"
-    assert "1 of 1 runs did not learn it" in first["disagreements"][0]
+    assert "1 of 1 runs fail at a tested length" in first["disagreements"][0]
     assert second["certified"][0]["holds"] is True
     assert second["certified"][0]["all_lengths"] is True
     assert third["trained"] == []

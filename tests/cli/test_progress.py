@@ -14,7 +14,7 @@ def test_the_total_comes_first_and_every_part_has_a_line(
     clock = iter([0.0, 30.0, 60.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with Progress("train", 2) as shown:
-        assert capsys.readouterr().err == "sweep: 2 runs\n"
+        assert capsys.readouterr().err == "train: 2 runs\n"
         shown.end("first")
         assert capsys.readouterr().err == "[1/2] first, about 30 s left\n"
         shown.end("second")

@@ -406,10 +406,12 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
                 f"extract {name} {method}",
                 ["analyse", "--automaton", name, "--method", method, "--longest", "100000"],
             )
-        yield f"repair {name}", ["repair", name, "-o", "repaired", "--steps", "100000", "--rounds", "1000"]
-        yield f"repair {name} search", ["repair", name]
+        for method in ("gates", "words", "group"):
+            yield (
+                f"mend {name} {method}",
+                ["mend", name, "-o", "mended", "--method", method, "--steps", "100000"],
+            )
         yield f"prove {name}", ["prove", name]
-        yield f"polish {name}", ["polish", name, "-o", "polished", "--lengths", "100000"]
     for name in ("parity", "S5", "dyck-2-5"):
         yield (
             f"standing of {name}",

@@ -30,7 +30,6 @@ def language_of(name: str) -> Language:
         ("s10005", "s4d", Sense.EXACT),
         ("anbn", "lstm", Sense.FINITE_PRECISION),
         ("anbn", "elman-relu", Sense.FINITE_PRECISION),
-        ("[ab]*a[ab]*a", "ssm", Sense.FINITE_PRECISION),
         ("[ab]*a[ab]*a", "rwkv-7", Sense.FINITE_PRECISION),
     ],
 )

@@ -19,7 +19,7 @@ MOST_BYTES = 4 << 30
 CODES = {0, 1, 2, 3}
 """An answer, a negative answer, a message that says why there is none, or `prove` without an end."""
 
-UNLIMITED = {"languages", "architectures", "tasks", "papers", "explore"}
+UNLIMITED = {"list", "explore"}
 """Commands that list what is built in, and the server, whose requests have limits of their own."""
 
 

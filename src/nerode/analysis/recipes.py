@@ -174,8 +174,8 @@ def _form_of(names: Sequence[str], gates: str) -> type[ExactGates]:
     if form is None or forms or len(set(names)) > 1:
         gated = sorted({m.kind.name for m in all_members().values() if m.kind.exact_gates is not None})
         raise InputError(
-            f"--certify is for layers of one kind with exact gates: {', '.join(gated)}; "
-            f"{'+'.join(names)} are not"
+            f"--certify needs layers of one kind that has exact gates, got {'+'.join(names)}; "
+            f"allowed are {', '.join(gated)}"
         )
     if form.one_hot and len(names) > 1:
         raise InputError(f"exact gates of {names[0]} read letters as they are; give one layer")

@@ -67,7 +67,7 @@ def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: B
     """
     if renew:
         raise InputError("certificates are no longer renewed; compile the network again")
-    if any(moved.values()):
+    if any(value is not None and value is not False for value in moved.values()):
         from nerode.cli.searching import search_claims
 
         click.echo("searches are part of `nerode prove` now, with the same options", err=True)

@@ -15,7 +15,7 @@ from rich.text import Text
 from nerode.algebra import Profile
 from nerode.languages import Language
 from nerode.report.notation import visible
-from nerode.verdict import Sense, Status, Verdict, VerdictTable, find_architecture
+from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable
 
 _COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
 
@@ -227,7 +227,7 @@ def _horizon_lines(table: VerdictTable) -> Iterable[Text]:
 def _layer_lines(table: VerdictTable, sense: Sense) -> Iterable[Text]:
     """The architectures that can do the language and have no layer here."""
     able = [v.architecture for v in table if v.sense is sense and v.status is Status.YES]
-    names = [name for name in able if not find_architecture(name).has_layer]
+    names = [name for name in able if not ARCHITECTURES[name].has_layer]
     if names:
         yield Text(f"no layer here: {', '.join(names)} (compile writes the exact network alone)", style="dim")
 
