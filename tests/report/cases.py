@@ -46,10 +46,10 @@ PARITY_PROFILE = Profile(
             witness={"v": (1,)},
             explanation="the powers of 1 do not settle",
         ),
-        "group-language": Membership(
-            name="group-language",
+        "commutative": Membership(
+            name="commutative",
             holds=True,
-            identity="every letter permutes the states",
+            identity="xy = yx",
             method="automaton",
             reference=Reference("Pin1986"),
         ),

@@ -54,9 +54,9 @@ def test_an_algebra_in_json() -> None:
             "generators": ["1"],
         }
     ]
-    assert found["classes"] == {"star-free": False, "group-language": True, "locally-testable": None}
+    assert found["classes"] == {"star-free": False, "commutative": True, "locally-testable": None}
     assert found["class_details"]["star-free"]["witness"] == {"v": "1"}
-    assert found["class_details"]["group-language"]["reference"] == "Pin 1986"
+    assert found["class_details"]["commutative"]["reference"] == "Pin 1986"
     assert found["witness"] == {"u": "ε", "v": "1", "x": "ε", "period": 2}
     assert found["source"] == "computed"
 

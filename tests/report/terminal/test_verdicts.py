@@ -47,7 +47,7 @@ def test_the_head_says_what_the_language_is() -> None:
     assert shown[0] == "language  parity   over {0, 1}   regular"
     assert shown[1] == PARITY.convention
     assert shown[2] == "minimal DFA 2 states · monoid 2 elements · not star-free (contains Z2)"
-    assert shown[3] == "also group-language"
+    assert shown[3] == "also commutative"
     assert shown[4] == "witness  u = ε, v = 1, x = ε: u vⁿ x is in L periodically in n with period 2"
     assert shown[-2] == "Next: nerode explain parity -o page.html"
 

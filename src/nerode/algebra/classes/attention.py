@@ -6,7 +6,6 @@ part gives the one for prediction; pairs (state, time modulo m) give the one wit
     letter-constant      a component and a letter determine the next state       "once" at the last letter
     locally-r-trivial    no word fixes two states of one component               "once" and "yesterday"
     c-rasp               weights of letters tell the states of a component apart counting
-    stutter-invariant    a letter that is read twice in a row counts once        a mask that is not strict
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from nerode.languages import Dfa, Word
 LETTER_CONSTANT = "(xy)^ω a = (xy)^ω xa for letters a"
 LOCALLY_R_TRIVIAL = "(z^ω x z^ω y)^ω z^ω = (z^ω x z^ω y)^ω z^ω x z^ω"
 C_RASP = "iterated weights of letters tell all states of each component apart, before the last letter"
-STUTTER_INVARIANT = "aa = a for letters a"
 
 LONGEST_CLOCK = 12
 """Clocks modulo 1, 2, 3 … are tried up to this one."""
@@ -336,11 +334,3 @@ def _joined(subject: Subject, classes: list[int], p: int, q: int) -> Pair:
             if subject.component[left] == subject.component[right]:
                 return left, right
     raise AssertionError("two classes of one component have no states of one component")
-
-
-def stutter_invariant(subject: Subject) -> Evidence:
-    """Decides whether reading a letter twice in a row is reading it once."""
-    for letter in range(subject.dfa.num_letters):
-        if any(subject.rows[row[letter]][letter] != row[letter] for row in subject.rows):
-            return violation(subject, STUTTER_INVARIANT.split(" for ")[0], {"a": (letter,)})
-    return member()

@@ -93,7 +93,7 @@ def locally_testable(subject: Subject) -> Evidence:
 
     Two conditions on pairs (p, q) of distinct states that some non-empty word fixes: p and q lie in
     different components; and if p reaches q, then the words that keep p able to reach q are the words
-    that keep q inside its component.
+    that keep q inside its component. Where no letter leads away from a cycle, the first one is enough.
 
     Implements: [KimMcNaughtonMcCloskey1991], in the form of [Trahtman2001]
     """
@@ -105,6 +105,9 @@ def locally_testable(subject: Subject) -> Evidence:
             words = {"x": x, "y": back, "z": forth}
         return violation(subject, LOCALLY_TESTABLE, words)
     component = np.array(subject.component)
+    on_cycle = np.array(subject.on_cycle)
+    if (component[subject.columns[:, on_cycle]] == component[on_cycle]).all():
+        return member()
     check_pairs(len(subject.letters), n * n)
     reaches = _reachability(subject)
     sources = _fixed_pairs(subject) & reaches & (component[:, None] != component[None, :])
@@ -193,8 +196,6 @@ def _unequal_words(subject: Subject, reaches: Flags, p: int, q: int) -> dict[str
 
 
 DEFINITE = "y x^ω = x^ω"
-REVERSE_DEFINITE = "x^ω y = x^ω"
-GENERALISED_DEFINITE = "x^ω y x^ω = x^ω"
 FINITE = "no accepting state is reachable from a cycle"
 COFINITE = "no rejecting state is reachable from a cycle"
 
@@ -231,44 +232,6 @@ def _never_merged(subject: Subject, labels: Numbers) -> Evidence:
     home = omega_power(subject.action(loop))[subject.dfa.start]
     apart = next(q for q in pair if q != home)
     return violation(subject, DEFINITE, {"x": loop, "y": subject.access.word(apart)})
-
-
-def reverse_definite(subject: Subject) -> Evidence:
-    """Decides whether the first k letters decide about every word of at least k letters.
-
-    That is so exactly when every state on a cycle is fixed by all letters; k is the longest way there.
-
-    Implements: [Pin1986]
-    """
-    for q in subject.access.order:
-        if subject.on_cycle[q] and not subject.sink[q]:
-            leaving = next(letter for letter, target in enumerate(subject.rows[q]) if target != q)
-            return violation(subject, REVERSE_DEFINITE, {"x": _loop(subject, q), "y": (leaving,)})
-    longest = [0] * subject.dfa.num_states
-    for q in sorted(range(len(longest)), key=subject.component.__getitem__):
-        if not subject.sink[q]:
-            longest[q] = 1 + max(longest[target] for target in subject.rows[q])
-    return member(parameter=longest[subject.dfa.start])
-
-
-def generalised_definite(subject: Subject) -> Evidence:
-    """Decides whether the first k and the last k letters decide about every word of at least 2k letters.
-
-    That is so exactly when no word leads away from a cycle for good, and long words merge the states of
-    each component.
-
-    Implements: [Pin1986]
-    """
-    component = subject.component
-    for q in subject.access.order:
-        if subject.on_cycle[q]:
-            for letter, target in enumerate(subject.rows[q]):
-                if component[target] != component[q]:
-                    return violation(subject, GENERALISED_DEFINITE, {"x": _loop(subject, q), "y": (letter,)})
-    if (words := joined_fixed_states(subject)) is None:
-        return member()
-    fixing, forth, _ = words
-    return violation(subject, GENERALISED_DEFINITE, {"x": fixing, "y": forth})
 
 
 def finite(subject: Subject) -> Evidence:

@@ -1,4 +1,4 @@
-"""R-trivial and L-trivial languages, at most one idempotent per R-class; piecewise testable languages."""
+"""R-trivial, L-trivial and piecewise testable languages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ from nerode.languages import Word
 
 R_TRIVIAL = "(xy)^ω x = (xy)^ω"
 L_TRIVIAL = "y (xy)^ω = (xy)^ω"
-ONE_IDEMPOTENT_PER_R_CLASS = "(x^ω y^ω)^ω x^ω = (x^ω y^ω)^ω"
-APERIODIC = "x^(ω+1) = x^ω"
-R_INFINITY = f"{APERIODIC}, {ONE_IDEMPOTENT_PER_R_CLASS}"
 
 _MOST_DETOURS = 60
 """Pairs of letters that are tried first."""
@@ -144,44 +141,6 @@ def _path(edges: list[list[int]], source: int, target: int) -> list[int]:
         target, j = came_from[target]
         way.append(j)
     return way[::-1]
-
-
-def one_idempotent_per_r_class(subject: Subject) -> Evidence:
-    """Decides whether no two idempotents of the syntactic semigroup share an R-class.
-
-    That is so exactly when each letter is injective on the states of a component that it keeps inside.
-    If two states meet, words lead from the meeting point back to each of them: two idempotents of one
-    R-class. Conversely the images of a state under two such idempotents lie in one component and meet.
-    """
-    if (words := _meeting(subject)) is not None:
-        return violation(subject, ONE_IDEMPOTENT_PER_R_CLASS, words)
-    return member()
-
-
-def r_infinity(subject: Subject) -> Evidence:
-    """Decides whether the language is star-free and no two idempotents share an R-class."""
-    if (words := _meeting(subject)) is not None:
-        return violation(subject, R_INFINITY, {**words})
-    if subject.counter is not None:
-        return violation(subject, APERIODIC, {"x": subject.counter.loop})
-    return member()
-
-
-def _meeting(subject: Subject) -> dict[str, Word] | None:
-    component = subject.component
-    for letter in subject.letters:
-        source_of: dict[int, int] = {}
-        for q in subject.access.order:
-            target = subject.rows[q][letter]
-            if component[target] != component[q]:
-                continue
-            other = source_of.setdefault(target, q)
-            if other != q:
-                return {
-                    "x": (letter, *joining_word(subject, target, other)),
-                    "y": (letter, *joining_word(subject, target, q)),
-                }
-    return None
 
 
 PIECEWISE_TESTABLE = "(xy)^ω x = (xy)^ω = y (xy)^ω, x (xy)^ω = (xy)^ω"

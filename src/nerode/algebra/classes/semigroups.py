@@ -17,7 +17,6 @@ import numpy as np
 
 from nerode.algebra.classes import local, piecewise
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word
-from nerode.algebra.classes.piecewise import APERIODIC
 from nerode.algebra.classes.subject import (
     SEMIGROUP,
     Elements,
@@ -37,6 +36,7 @@ from nerode.algebra.records import GroupInside
 from nerode.core import BudgetExceeded
 from nerode.languages import Word
 
+APERIODIC = "x^(ω+1) = x^ω"
 LOCALLY_THRESHOLD_TESTABLE = f"{APERIODIC}, x^ω p y^ω u x^ω q y^ω = x^ω q y^ω u x^ω p y^ω"
 DA = "(xy)^ω x (xy)^ω = (xy)^ω"
 DOT_DEPTH_ONE = (
@@ -243,7 +243,6 @@ def _afford(subject: Subject, work: int) -> None:
 
 STAR_FREE = APERIODIC
 SOLVABLE = "every group inside is solvable"
-GROUP_LANGUAGE = "x^ω = 1"
 COMMUTATIVE = "xy = yx"
 
 
@@ -286,18 +285,6 @@ def _unsolvable(subject: Subject, group: GroupInside) -> Evidence:
         f"these words permute the states {states} and generate {group.structure.name}, which is not solvable"
     )
     return non_member(subject, witness, says)
-
-
-def group_language(subject: Subject) -> Evidence:
-    """Decides whether the syntactic monoid is a group: every letter permutes the states.
-
-    Implements: [Pin1986]
-    """
-    n = subject.dfa.num_states
-    for letter, column in zip(subject.letters, subject.columns, strict=True):
-        if len(np.unique(column)) < n:
-            return violation(subject, GROUP_LANGUAGE, {"x": (letter,)})
-    return member()
 
 
 def commutative(subject: Subject) -> Evidence:

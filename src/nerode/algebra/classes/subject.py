@@ -220,11 +220,6 @@ class Subject:
         return len(self.component_sizes) == self.dfa.num_states
 
     @functools.cached_property
-    def sink(self) -> list[bool]:
-        """For each state, whether every letter fixes it."""
-        return [all(target == q for target in row) for q, row in enumerate(self.rows)]
-
-    @functools.cached_property
     def on_cycle(self) -> list[bool]:
         """For each state, whether some non-empty word fixes it."""
         return [self.component_sizes[self.component[q]] > 1 or q in row for q, row in enumerate(self.rows)]

@@ -43,8 +43,6 @@ _CLASS_TITLES = {
     "da": "DA",
     "dot-depth-one": "dot-depth one",
     "quasi-aperiodic": "quasi-aperiodic",
-    "r-infinity": "ℛ-infinity",
-    "r-of-groups": "ℛ of groups",
     "locally-r-trivial": "locally ℛ-trivial",
     "c-rasp": "C-RASP",
 }
