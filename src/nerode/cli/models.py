@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nerode.compiler import Options, Program
 from nerode.core import Budget, InputError, MissingExtra, NotCompilable, UnknownName, missing_extra, plural
 from nerode.languages import Language
-from nerode.records import ModelClaim
+from nerode.records import TESTED, ModelClaim
 
 if TYPE_CHECKING:
     from nerode.models.lower import BlockStyle, Explanation
@@ -81,7 +81,7 @@ class ArchitectureWeights:
         about = f"{self.found.network.origin.language} for {self.found.network.target}: "
         return [
             about + size.format(**facts, blocks=plural(facts["layers"], "block")),
-            *(str(claim) if claim.length else f"{claim}: {claim.says}" for claim in self.claims),
+            *(_claim_text(claim) for claim in self.claims),
         ]
 
     def write(self, folder: Path) -> None:
@@ -148,6 +148,13 @@ def find_weights(
             refused=(f"the weights and their network answer otherwise after {word}",), word=word
         )
     return ArchitectureWeights(found=found, explanation=explanation)
+
+
+def _claim_text(claim: ModelClaim) -> str:
+    """A claim in a line; a test says that words were sampled."""
+    if not claim.length:
+        return f"{claim}: {claim.says}"
+    return f"{claim} (sampled words)" if claim.scope == TESTED else str(claim)
 
 
 def _without(missing: MissingExtra) -> str:

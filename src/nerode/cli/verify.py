@@ -154,12 +154,14 @@ def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckR
     """The replay of a run's proof, and of what; None for another kind of folder."""
     if not (folder / RESULT).exists() or (folder / CERTIFICATE_FILE).exists():
         return None
-    if read_settlement(folder) is None:
+    settled = read_settlement(folder)
+    if settled is None:
         raise InputError(f"{folder} is a run without a proof; `nerode prove {folder}` looks for one")
     from nerode.analysis.settle import replay_settlement
 
     found = replay_settlement(folder, budget=budget, trust_code=trust_code)
-    return found, f"the weights of the run {folder.resolve().name}"
+    about = f"the weights of the run {folder.resolve().name}"
+    return found, f"{about}, asked for {settled.about}"
 
 
 def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: str = "") -> NoReturn:

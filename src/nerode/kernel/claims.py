@@ -220,7 +220,7 @@ class Refutation:
     """A word on which a network is wrong.
 
     Attributes:
-        word: its symbols; no shorter word fails.
+        word: its symbols; a shortest such word only where the finder says so.
         at: how many of them have been read where the answers differ.
         expected: what may follow there ("$" for the end).
         got: what the network says.

@@ -1,7 +1,8 @@
-"""Finders of proofs about networks; what they find is checked by `nerode.kernel` before anyone sees it.
+"""Finders of proofs, and the replays that check them.
 
-Open `certification` first: it chooses the method. `floats/` has the proofs about torch modules, which the
-kernel cannot run: its `recheck` replays them, and its `attention/checker` applies lemmas to softmax decoders.
+Open `certification` first: it chooses the method for an exact network, whose claims `nerode.kernel` checks.
+The kernel cannot run torch modules: `find/` and `floats/` search, and `replay/` checks what they find (open
+`replay/table` first).
 """
 
 from typing import TYPE_CHECKING
