@@ -19,9 +19,9 @@ INNER = {
 
 LINES = {
     ".": 129,
-    "algebra": 9_697,
+    "algebra": 9_540,
     "analysis": 7_711,
-    "cli": 5_322,
+    "cli": 5_331,
     "compiler": 9_007,
     "conformance": 449,
     "core": 2_552,
@@ -30,9 +30,9 @@ LINES = {
     "languages": 11_833,
     "models": 21_273,
     "network": 2_837,
-    "proofs": 10_468,
+    "proofs": 10_469,
     "records": 3_094,
-    "report": 8_328,
+    "report": 8_326,
     "reproduce": 3_024,
     "study": 2_421,
     "sweeps": 826,
