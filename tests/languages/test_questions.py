@@ -100,3 +100,8 @@ def test_classes_that_are_not_named_are_refused():
     machine = Moore(alphabet=AB, transitions=np.zeros((1, 2), int), start=0, outputs=("7",))
     with pytest.raises(InputError, match="other classes"):
         MooreQuestion("drawn", machine, ("0", "1"))
+
+
+def test_a_language_is_not_asked_for_classes():
+    with pytest.raises(InputError, match="track"):
+        LanguageQuestion.of_task(resolve_language("(ab)*"), TRACK)

@@ -403,7 +403,7 @@ def _require_same(folder: Path, found: Language, wanted: Language) -> None:
 
 
 def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
-    """The certificates in a folder and directly inside it, without its end."""
+    """The certificates in a folder and directly inside it; of a run, those bound to its weights."""
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
         found = check_proof(place, budget=budget)
@@ -411,7 +411,9 @@ def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Cer
         failure = found.result.failure
         return found.result.claims, "" if failure is None else failure.what
 
-    paths = sorted([*folder.glob(CERTIFICATE_FILE), *folder.glob(f"*/{CERTIFICATE_FILE}")])
+    is_run = (folder / RESULT).exists()
+    own = [] if is_run else [*folder.glob(CERTIFICATE_FILE)]
+    paths = sorted([*own, *folder.glob(f"*/{CERTIFICATE_FILE}")])
     return tuple(_certified(path.parent, check, budget) for path in paths if path.parent != folder / SETTLED)
 
 

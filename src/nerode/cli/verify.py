@@ -72,14 +72,17 @@ def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: B
 
         click.echo("searches are part of `nerode prove` now, with the same options", err=True)
         search_claims(folder, moved, save=moved["save"], as_json=as_json, budget=budget)
-    if is_polished(folder):
+    # A folder with the result of a run is a run, whatever else lies in it.
+    if is_polished(folder) and not (folder / RESULT).exists():
         _verify_polished(folder, as_json, budget)
     replayed = _replayed(folder, budget, trust_code=trust_code)
     if replayed is not None:
         replay, about = replayed
         _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
     result, about = _check(folder, budget)
-    floats, weights, skipped = _replay_stored(folder, budget) if result.ok else ([], [], "")
+    # Inside a run, other certificates than its own proof are about other weights.
+    stored = result.ok and run_of(folder) is None
+    floats, weights, skipped = _replay_stored(folder, budget) if stored else ([], [], "")
     failed = [seen for seen in (*floats, *weights) if seen.failure is not None]
     if as_json:
         item = _object(result) | ({"about": about} if about else {})
@@ -152,7 +155,7 @@ def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
 
 def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
     """The replay of a run's proof, and of what; None for another kind of folder."""
-    if not (folder / RESULT).exists() or (folder / CERTIFICATE_FILE).exists():
+    if not (folder / RESULT).exists():
         return None
     settled = read_settlement(folder)
     if settled is None:

@@ -94,13 +94,18 @@ class Workers:
     async def warm(self) -> None:
         """Returns when the fork server can be copied: at once, but for the first requests of a server."""
         if self._started is None:
-            os.environ.update(_ENVIRONMENT)
             self._started = asyncio.create_task(asyncio.to_thread(self._start))
         await asyncio.shield(self._started)
 
     def _start(self) -> None:
-        process = self._context.Process(target=int, daemon=True)
-        process.start()
+        before = {name: os.environ.get(name) for name in _ENVIRONMENT}
+        os.environ.update(_ENVIRONMENT)
+        try:
+            process = self._context.Process(target=int, daemon=True)
+            process.start()
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
         process.join()
 
     async def run(self, job: str, payload: dict[str, Any]) -> bytes:

@@ -156,7 +156,15 @@ class LanguageQuestion(Question):
 
     @classmethod
     def of_task(cls, language: Language, task: str | None) -> LanguageQuestion:
-        """Returns the question of a kernel task; None stands for the strongest prediction."""
+        """Returns the question of a kernel task; None stands for the strongest prediction.
+
+        Raises:
+            InputError: for a task that asks for classes, which a language does not have.
+        """
+        if task not in (None, PREDICT, VALID_PREFIXES, RECOGNISE):
+            raise InputError(
+                f"a claim of the task {task!r} does not answer what is asked about {language.name}"
+            )
         return cls(
             language,
             "end" if task == RECOGNISE else "next",

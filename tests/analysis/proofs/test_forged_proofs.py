@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
 from nerode.analysis.settle.settling import BOXES, CLOSURE
 from nerode.analysis.standing import read_folder
-from nerode.core import Budget
+from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model, save_model
 from nerode.proofs import RUN_WEIGHTS, Certificate, certify_state_boxes, tensor_hash, write_folder
@@ -212,3 +213,70 @@ def test_the_replay_of_a_settled_run_is_on_one_thread(trained, tmp_path, monkeyp
     finally:
         torch.set_num_threads(before)
     assert set(seen) == {1}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"width": 2, "embedding_norm": "layer"},
+        {"width": 2, "embedding_norm": "rms"},
+        {"width": 2, "beginning": True},
+        {"width": 2, "positions": "sine"},
+        {"final_norm": "layer"},
+    ],
+)
+def test_a_cell_with_anything_around_it_is_not_lifted(changes):
+    """A norm after the embedding may make every letter 0, and the network would not have it."""
+    bare = Surroundings(norm="none", residual=False, feed_forward="none")
+    given = {"width": None, "final_norm": "none", **changes}
+    layer = LayerConfig(name="elman-tanh", settings={"hidden": 2, "learned_start": True})
+    config = ModelConfig(layers=(layer,), letters=LETTERS, outputs=LETTERS + 1, surroundings=bare, **given)
+    with pytest.raises(InputError, match="something stands around its cell"):
+        trained_network(Model(config), GOAL.language, weights="0" * 64)
+
+
+@pytest.mark.parametrize(("c", "n", "lifted"), [(1.0, 0.0, False), (0.0, 0.0, True), (1.0, 1.0, True)])
+def test_an_slstm_that_starts_with_a_memory_and_no_normaliser_is_not_lifted(c, n, lifted):
+    """The module keeps c where n is 0, the record divides by the next n: two functions."""
+    bare = Surroundings(norm="none", residual=False, feed_forward="none")
+    layer = LayerConfig(name="slstm", settings={"hidden": 1, "heads": 1, "learned_start": True})
+    config = ModelConfig(
+        layers=(layer,), letters=LETTERS, outputs=LETTERS + 1, surroundings=bare, final_norm="none"
+    )
+    model = Model(config)
+    with torch.no_grad():
+        model.layers[0].start.copy_(torch.tensor([0.0, c, n]).view_as(model.layers[0].start))
+    if lifted:
+        trained_network(model, GOAL.language, weights="0" * 64)
+    else:
+        with pytest.raises(InputError, match="n = 0"):
+            trained_network(model, GOAL.language, weights="0" * 64)
+
+
+def test_a_settlement_that_names_another_question_is_refused(trained, tmp_path):
+    folder = Path(shutil.copytree(trained, tmp_path / "run"))
+    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2)
+    assert settle_folder(folder).status == "proved"
+    path = folder / SETTLED / "settlement.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"about": "dyck-2-10"}))
+    refused = run("verify", str(folder))
+    assert refused.code == 1
+    assert "✓" not in refused.out
+    assert "is about dyck-2-10" in refused.err
+
+
+def test_a_compiled_folder_inside_a_run_says_nothing_of_the_run(trained, tmp_path):
+    folder = Path(shutil.copytree(trained, tmp_path / "run"))
+    compiled = tmp_path / "compiled"
+    assert run("compile", "set-reset", "--to", "diagonal", "-o", str(compiled)).code == 0
+    for path in compiled.iterdir():
+        if path.is_file():
+            shutil.copy(path, folder)
+    found = run("verify", str(folder))
+    assert found.code != 0
+    assert "✓" not in found.out
+    (folder / "proof").mkdir(exist_ok=True)
+    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2, with_floats=False)
+    shutil.copy(folder / "proof" / "certificate.json", folder / "proof" / "certificate.float32.json")
+    assert "float32" not in run("verify", str(folder / "proof")).out

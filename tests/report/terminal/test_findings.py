@@ -28,6 +28,10 @@ def test_a_line_says_what_is_claimed_and_how_it_was_shown():
     assert claim_line(claim()) == "✓ all lengths in exact arithmetic  [m]"
     assert claim_line(claim(task=VALID_PREFIXES)).endswith(", on valid prefixes  [m]")
     assert claim_line(claim(task=RECOGNISE)).endswith(", membership only  [m]")
+    single = claim(covers="c. Words were read in batches of 1 and of 64.")
+    assert claim_line(single) == "✓ all lengths in exact arithmetic  [m]"
+    batched = claim(covers="c. Words were read in batches of 64.")
+    assert "only in batches of 64, not for single words" in claim_line(batched)
     limit = claim(scope=UP_TO_LENGTH, dtype="float16", length=2048)
     assert claim_line(limit) == "✓ correct up to length 2,048 in float16  [m]"
     tested = claim(scope=TESTED, dtype="float32", length=10)

@@ -255,13 +255,17 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
         return CheckResult(ok=False, claims=(), failure=link)
     if known.weights != run_tensor_hash(folder):
         return _refused("the proof is about other weights than those of the run")
+    subject = load_subject(folder, trust_code=trust_code)
+    if known.about != name_of_goal(subject):
+        return _refused(
+            f"the settlement is about {known.about}, the run was asked for {name_of_goal(subject)}"
+        )
     target = folder / SETTLED
     if known.method == BOXES:
         checked = check_proof(target, budget=budget)
         if checked.result.ok and not checked.of_run:
             return _refused("the proof is not about the weights of the run")
         return _as_stated(known, checked.result)
-    subject = load_subject(folder, trust_code=trust_code)
     assert subject.task is not None
     path = target / SETTLED_CERTIFICATE
     certificate = certificate_from_json(

@@ -105,7 +105,8 @@ def require_plain(model: Model) -> None:
         reasons.append(f"it has {len(config.layers)} layers")
     if config.letters is None:
         reasons.append("it reads features")
-    if config.positions != "none" or config.final_norm != "none" or around != plain:
+    norms = {config.final_norm, config.embedding_norm}
+    if norms != {"none"} or config.positions != "none" or config.beginning or around != plain:
         reasons.append("something stands around its cell (norm, residual path, feed-forward part, positions)")
     if config.head != "linear":
         reasons.append("its head is not linear")
@@ -223,6 +224,10 @@ def _cell(cell: object) -> tuple[str, Recurrence, Vector, str]:
             start = _start(cell.start, 3 * cell.outputs)
             # The module takes the absolute value of n.
             start = [*start[: 2 * cell.outputs], *map(abs, start[2 * cell.outputs :])]
+            shares = zip(start[cell.outputs : 2 * cell.outputs], start[2 * cell.outputs :], strict=True)
+            if any(c != 0 and n == 0 for c, n in shares):
+                # The module keeps all of c where n is 0; the record divides by what n becomes.
+                raise InputError("a unit of the sLSTM starts with n = 0 and another c: no record computes it")
             return "slstm", GatedCell(cell="slstm", gates=(i, f, o, z)), start, "hcn"
         case _:
             raise InputError(f"{type(cell).__name__} is not among {', '.join(KINDS)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -142,6 +143,9 @@ def claim_line(claim: Claim) -> str:
         parts.append("on valid prefixes")
     if claim.task == RECOGNISE:
         parts.append("membership only")
+    batches = re.search(r"in batches of ([\d,]+(?: and of [\d,]+)*)\.", claim.covers)
+    if batches and "1" not in batches[1].split(" and of "):
+        parts.append(f"only in batches of {batches[1]}, not for single words")
     return f"{mark} {', '.join(parts)}  [{claim.method}]"
 
 
