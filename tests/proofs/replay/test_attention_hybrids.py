@@ -75,7 +75,7 @@ def test_registers_of_hybrids_are_proved_at_every_length(name):
 def test_clocks_are_position_vectors(name, period):
     language = find_language(name)
     network = compile_language(language, "transformer-periodic")
-    assert network.origin.construction == "clocked-window-heads"
+    assert network.origin.construction == "component-heads"
     assert isinstance(certify(network, language), Certificate)
     model = network_to_decoder(network, "transformer-periodic")
     assert model.config.period == period

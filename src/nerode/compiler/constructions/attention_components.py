@@ -64,7 +64,11 @@ def compile_components(request: Request) -> Network:
     """Returns heads that say which component the state is in, and windows that say which state it is.
 
     Where position vectors say the position modulo m, letters are marked with it.
+
+    Raises:
+        NotCompilable: if the components need heads that the target does not have.
     """
+    _require_heads(request)
     stack = LayerStack(request)
     letters = read_letters(stack, _has_window, plain=bool(request.facts.locally_r_trivial))
     builder = _Builder(stack, letters)
@@ -75,6 +79,17 @@ def compile_components(request: Request) -> Network:
         route=f"{letters.route}{len(builder.components)} components, each entered and left once{window}",
         reference=Reference("LiCotterell2025"),
     )
+
+
+def _require_heads(request: Request) -> None:
+    """Raises NotCompilable if windows, or marks of positions, are needed and the target has none."""
+    facts, properties = request.facts, request.target.properties
+    if facts.letter_constant:
+        return
+    if not sloped_heads(properties):
+        raise NotCompilable(request.target.name, [f"windows need {sloped_heads.text}"])
+    if not facts.locally_r_trivial and not periodic_vectors(properties):
+        raise NotCompilable(request.target.name, [f"marks of positions need {periodic_vectors.text}"])
 
 
 class _Builder:
@@ -265,29 +280,11 @@ def _inside(table: ComponentTable, states: list[int]) -> ComponentTable:
     return ComponentTable.of(rows)
 
 
-ONCE_HEADS = Construction(
-    name="once-heads",
-    title="heads that say what has happened",
-    theorem="soft-letter-constant",
-    language=in_class("letter-constant"),
-    architecture=averaging_heads,
-    build=compile_components,
-)
-
-WINDOW_HEADS = Construction(
-    name="window-heads",
-    title="heads that say what has happened, and windows",
-    theorem="soft-locally-r-trivial",
-    language=in_class("locally-r-trivial"),
-    architecture=sloped_heads,
-    build=compile_components,
-)
-
-CLOCKED_WINDOW_HEADS = Construction(
-    name="clocked-window-heads",
-    title="heads that say what has happened, windows, and the position modulo m",
+COMPONENT_HEADS = Construction(
+    name="component-heads",
+    title="heads that say what has happened, windows, and the position modulo m where it is known",
     theorem="soft-periodic",
-    language=clocked_local,
-    architecture=sloped_heads & periodic_vectors,
+    language=in_class("letter-constant") | in_class("locally-r-trivial") | clocked_local,
+    architecture=averaging_heads,
     build=compile_components,
 )

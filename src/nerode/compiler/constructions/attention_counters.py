@@ -16,8 +16,14 @@ from nerode.compiler.constructions.counters import compile_counters, given_by_co
 from nerode.compiler.network_builder import DEAD
 from nerode.core import NotCompilable
 from nerode.network import AttentionHeads, Layer, Network
-from nerode.verdict import LanguageCondition, Positions, averaging_heads, sloped_heads
+from nerode.verdict import ClassCondition, LanguageCondition, Positions, averaging_heads, sloped_heads
 
+registers_and_heads = ClassCondition(
+    "diagonal layers and softmax attention",
+    lambda c: (
+        len(c.parts) == 2 and c.parts[0] in ("diagonal", "mamba") and c.parts[1].startswith("transformer")
+    ),
+)
 _many_stacks = LanguageCondition("of too many stacks for an automaton", lambda f: f.automaton is None)
 
 
@@ -77,7 +83,7 @@ COUNTER_HEADS = Construction(
     title="heads that count",
     theorem="attention-counts",
     language=given_by_counters,
-    architecture=averaging_heads,
+    architecture=averaging_heads | registers_and_heads,
     build=compile_attention_counters,
 )
 

@@ -8,11 +8,9 @@ again are registers of recurrent layers, levels that are set once, and that no o
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from nerode.algebra.cascades import HOLD, Reset, decompose
 from nerode.compiler.construction import Construction, Request
-from nerode.compiler.constructions.attention_counters import COUNTER_HEADS
+from nerode.compiler.constructions.attention_counters import registers_and_heads
 from nerode.compiler.constructions.star_free import star_free_letters
 from nerode.compiler.level_codings import LevelLabels, label_name
 from nerode.compiler.level_layers import MachineLayers
@@ -22,12 +20,6 @@ from nerode.core import Reference
 from nerode.network import Network
 from nerode.verdict import ClassCondition, quasi_aperiodic, star_free
 
-_registers_and_heads = ClassCondition(
-    "diagonal layers and softmax attention",
-    lambda c: (
-        len(c.parts) == 2 and c.parts[0] in ("diagonal", "mamba") and c.parts[1].startswith("transformer")
-    ),
-)
 _clocked = ClassCondition(
     "attention layers with periodic position vectors", lambda c: c.parts[1:] == ("transformer-periodic",)
 )
@@ -96,7 +88,7 @@ HYBRID_REGISTERS = Construction(
     title="registers by recurrent layers, flags by heads",
     theorem="star-free-selective",
     language=star_free,
-    architecture=_registers_and_heads,
+    architecture=registers_and_heads,
     build=compile_hybrid,
 )
 
@@ -105,8 +97,6 @@ HYBRID_CLOCKED_REGISTERS = Construction(
     title="registers by recurrent layers, flags by heads, over letters marked with positions",
     theorem="hybrid-clocked-registers",
     language=quasi_aperiodic,
-    architecture=_registers_and_heads & _clocked,
+    architecture=registers_and_heads & _clocked,
     build=compile_hybrid,
 )
-
-HYBRID_COUNTER_HEADS = replace(COUNTER_HEADS, name="hybrid-counter-heads", architecture=_registers_and_heads)
