@@ -11,9 +11,14 @@ torch.
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.conformance.checks import CHECKS, ModelUnderTest, examine, suite
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.conformance.checks": "CHECKS ModelUnderTest examine suite",
+    },
+)

@@ -5,7 +5,7 @@ Open `errors` first: everything that nerode raises on purpose.
 
 from typing import TYPE_CHECKING
 
-from nerode.core.doors import lazy_door
+from nerode.core.doors import attach
 
 if TYPE_CHECKING:
     from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Displays,
         MissingExtra,
         Shown,
-        lazy_door,
+        attach,
         load_extra,
         missing_extra,
         register_displays,
@@ -83,4 +83,29 @@ if TYPE_CHECKING:
     from nerode.core.roots_of_unity import cosine_bounds, prime_factors
     from nerode.core.workers import Emit, LostJob, WorkerPool
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.core.budget": "TABLES Budget budgeted_property charge enforce started",
+        "nerode.core.config": (
+            "PLUGIN_GROUPS Reference Registry Work add_plugins from_mapping stream to_mapping work"
+        ),
+        "nerode.core.doors": (
+            "Displays MissingExtra Shown attach load_extra missing_extra register_displays to_frame"
+        ),
+        "nerode.core.errors": (
+            "BudgetExceeded FormatError InputError NerodeError NotCompilable PatternError UnknownName plural"
+        ),
+        "nerode.core.exact": (
+            "DTYPES Cyclotomic Exact FloatFormat cosine exact_sum imaginary_part inverse is_rational "
+            "read_exact read_fraction real_part root_of_unity simplify sine square_root to_complex to_float "
+            "write_exact"
+        ),
+        "nerode.core.files": (
+            "MARK Disk Json claim_file claim_folder decode_text excerpt is_own open_stream parse_json "
+            "read_bytes read_json read_json_lines read_lines read_text whole_folder write_atomically"
+        ),
+        "nerode.core.roots_of_unity": "cosine_bounds prime_factors",
+        "nerode.core.workers": "Emit LostJob WorkerPool",
+    },
+)

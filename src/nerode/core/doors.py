@@ -2,11 +2,7 @@
 
 The door of a large stage would load all of it for whoever needs one name: `nerode check` needs neither the
 compiler nor the figures. A lazy door lists its imports under `if TYPE_CHECKING:`, where type checkers and the
-import contracts read them, and ends with
-
-    __getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
-
-which reads the same list from the file, so that every name stands there once.
+import contracts read them, and once more in the table that it gives to `attach` (PEP 562). A test compares.
 
 An optional package that is missing gets one sentence (`MissingExtra`), from one table.
 
@@ -18,12 +14,10 @@ text, with a warning that says why.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -92,37 +86,28 @@ def to_frame(columns: Mapping[str, Sequence[object]]) -> Any:
     return pandas.DataFrame({name: list(values) for name, values in columns.items()})
 
 
-def lazy_door(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Returns `__getattr__`, `__dir__`, `__all__` of a package whose imports stand under `if TYPE_CHECKING:`.
+def attach(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns `__getattr__`, `__dir__`, `__all__` of a package whose names are loaded when they are used.
 
     Args:
         package: `__name__` of the package.
-        file: `__file__` of the package.
+        homes: modules, each with the names that it has, separated by spaces.
     """
-    homes = _listed_imports(Path(file).read_text(encoding="utf-8"))
+    home = {name: module for module, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            value = getattr(importlib.import_module(homes[name]), name)
+            value = getattr(importlib.import_module(home[name]), name)
         except ModuleNotFoundError as error:
             raise missing_extra(error) or error from None
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted(homes), sorted(homes)
-
-
-def _listed_imports(source: str) -> dict[str, str]:
-    """Returns the names that a door imports for type checkers, each with its module."""
-    blocks = [
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    ]
-    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: node.module for node in imports if node.module for alias in node.names}
+    return load, lambda: sorted(home), sorted(home)
 
 
 Draw = Callable[[object], str | None]

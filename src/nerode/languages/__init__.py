@@ -7,7 +7,7 @@ and samplers, each behind its own door.
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.languages.alphabet import END, Alphabet, Word, WordLike
@@ -54,4 +54,28 @@ if TYPE_CHECKING:
         title_of,
     )
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.languages.alphabet": "END Alphabet Word WordLike",
+        "nerode.languages.brackets": "Dyck bounded_dyck_1",
+        "nerode.languages.counters": "START CounterLanguage CounterMachine CounterRule Counters",
+        "nerode.languages.determinise": "minimise",
+        "nerode.languages.dfa": "Dfa",
+        "nerode.languages.language": "Language Legal RegularLanguage",
+        "nerode.languages.moore": "Moore",
+        "nerode.languages.notation": "distinct_subtrees",
+        "nerode.languages.operations": (
+            "complement difference distinguishing_word intersection is_equivalent over_one_alphabet "
+            "prefix_closure union"
+        ),
+        "nerode.languages.questions": (
+            "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question answer_names "
+            "answer_text asked_of legal_bits legal_text"
+        ),
+        "nerode.languages.resolve": (
+            "describe_language is_named_rightly language_from_description language_hash looks_like_a_file "
+            "resolve_language title_of"
+        ),
+    },
+)

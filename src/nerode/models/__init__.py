@@ -7,7 +7,7 @@ architecture, and `libraries/` and `exports/` exchange weights with other librar
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.models.architectures.mamba import RoundedMemory
@@ -55,4 +55,30 @@ if TYPE_CHECKING:
     from nerode.models.shared_terms import SharedTerms, add_optional, sharing
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.models.architectures.mamba": "RoundedMemory",
+        "nerode.models.base": (
+            "DenseTransition DiagonalTransition HouseholderTransition LayerBlock LinearReading Norm "
+            "SequenceLayer State Surroundings"
+        ),
+        "nerode.models.decoder_stream": "DecoderStream",
+        "nerode.models.exact_gates": "ExactGates ThreeValuedGates",
+        "nerode.models.exact_model": "ExactModel exact_forms",
+        "nerode.models.folder": (
+            "CONFIG_FILE MAX_WEIGHTS_BYTES MODEL_FORMAT TORCH_DTYPES WEIGHTS_FILE dtype_of fill_weights "
+            "read_model read_tensors save_model"
+        ),
+        "nerode.models.kernels.arguments": "dtype_name",
+        "nerode.models.model": "Model ModelConfig build_model part_of",
+        "nerode.models.native.calls": "fixed_bits num_threads share_threads",
+        "nerode.models.own_models": (
+            "MOST_STATES Layered OwnLayer OwnModel StatefulModule as_layered is_stateful measure_transitions "
+            "step_derivative"
+        ),
+        "nerode.models.published": "configuration model_config",
+        "nerode.models.shared_terms": "SharedTerms add_optional sharing",
+        "nerode.models.zoo": "LayerConfig all_members find_member",
+    },
+)

@@ -7,7 +7,7 @@ The kernel cannot run torch modules: `find/` and `floats/` search, and `replay/`
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.kernel import (
@@ -69,4 +69,28 @@ if TYPE_CHECKING:
     from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes
     from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.kernel": (
+            "ANY_ORDER CERTIFICATE_FILE DTYPES EXACT FRAGILE LANGUAGE_FILE NETWORK_FILE PREDICT RECOGNISE "
+            "STEP_BY_STEP TESTED TRACK UNDER_NOISE UP_TO_LENGTH VALID_PREFIXES WINDOW Certificate "
+            "CheckResult Claim Failure Refutation certificate_from_json certificate_to_json claim_to_json"
+        ),
+        "nerode.proofs.boxes": "certify_boxes",
+        "nerode.proofs.certification": "certify",
+        "nerode.proofs.coq": "CoqFile NotPrintable folder_to_coq",
+        "nerode.proofs.folder": (
+            "RUN_WEIGHTS check check_folder claim_network_folder find_link graph_claims "
+            "read_float_certificate read_language read_network run_of run_tensor_hash stated_claims "
+            "tensor_hash write_certificate write_folder"
+        ),
+        "nerode.proofs.polished": (
+            "POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
+        ),
+        "nerode.proofs.polished_checker": "check_polished",
+        "nerode.proofs.proving": "Unproved",
+        "nerode.proofs.state_boxes": "SMALLEST_NOISE STATE_BOXES certify_state_boxes",
+        "nerode.proofs.windows": "MemorisationBound find_fragile_words find_window memorisation_bound",
+    },
+)

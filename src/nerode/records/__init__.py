@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.records.analysis import (
@@ -122,4 +122,40 @@ if TYPE_CHECKING:
     )
     from nerode.records.weights import hash_tensors
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.records.analysis": (
+            "ANALYSIS_FORMAT Analysis AnswerChange AttentionMap AttentionMaps BitCollapse BitFading "
+            "ContextAnalysis FixedPoint Forgetting LayerSpectrum LayerWindow LengthMargin LetterRates "
+            "LoopCollapse Margins MetricAutomaton ProductNorm Source Spectrum StateClusters StateLayout "
+            "StreamHorizon Stretch TraceStrip WordTrace"
+        ),
+        "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
+        "nerode.records.model_claims": (
+            "REFUTED TESTED ModelClaim claims_from_json claims_to_json first_prefixes unexamined"
+        ),
+        "nerode.records.run_record": (
+            "IMPORT_FILE IMPORT_FORMAT AxisScore Divergence HistoryRow ImportRecord LengthScore NotFinite "
+            "RunRecord extrapolates_to first_failing_length join_scores read_import"
+        ),
+        "nerode.records.settlement": (
+            "MARKS SETTLED SETTLED_CERTIFICATE SETTLEMENT_FILE RunStatus Settlement read_settlement "
+            "run_status"
+        ),
+        "nerode.records.spec": (
+            "MAX_LENGTH CompleteSpec Curriculum ExactSpec FeedForward Measure ModelSpec Norm OptimiserSpec "
+            "RunSpec StopRule Surroundings TaskConfig TrainingAids TrainSpec merge_tables nest_settings "
+            "parse_assignments read_toml refuse_code untrusted_code"
+        ),
+        "nerode.records.store": (
+            "LAST RESULT RunAttempt RunFailure RunOutline RunOutput RunStore claim_store find_run list_runs "
+            "prune read_metrics read_result read_run removable run_name"
+        ),
+        "nerode.records.subject": "Bits Reading",
+        "nerode.records.tables": (
+            "CURVE CellResult LineResult TableResult VerdictSummary read_table read_tables write_table"
+        ),
+        "nerode.records.weights": "hash_tensors",
+    },
+)

@@ -6,7 +6,7 @@
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.report.automaton.diagram import Diagram
@@ -44,4 +44,31 @@ if TYPE_CHECKING:
     from nerode.report.terminal.runs import RunRow, axes_table, duration, live_table, results_table
     from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.report.automaton.diagram": "Diagram",
+        "nerode.report.automaton.svg": "automaton_figure",
+        "nerode.report.drawing": "DRAWING_FORMATS draw",
+        "nerode.report.figures.analysis": "spectrum_plots",
+        "nerode.report.figures.paper": "Record save_figure",
+        "nerode.report.notation": "group_name sentence visible",
+        "nerode.report.pages.atlas": "atlas_page count_open",
+        "nerode.report.pages.atlas_entry": "AtlasEntry entry_from_json entry_of",
+        "nerode.report.pages.claims": "claims_page",
+        "nerode.report.pages.highlights": "read_highlights",
+        "nerode.report.pages.language": "explain_page view_language",
+        "nerode.report.pages.render": "Bibliography environment",
+        "nerode.report.pages.report": "analysis_page report_page",
+        "nerode.report.tables.reproductions": "left_text reproduction_table table_markdown",
+        "nerode.report.tables.run_report": "RunReport make_report report_json",
+        "nerode.report.tables.runs": "plain_columns to_csv to_latex to_markdown",
+        "nerode.report.tables.verdicts": "families family_title sense_title verdicts_csv verdicts_table",
+        "nerode.report.terminal.analysis": "analysis_view",
+        "nerode.report.terminal.findings": (
+            "claim_line extraction_lines language_line polished_lines settlement_lines standing_table"
+        ),
+        "nerode.report.terminal.runs": "RunRow axes_table duration live_table results_table",
+        "nerode.report.terminal.verdicts": "check_view make_console name_table quote",
+    },
+)

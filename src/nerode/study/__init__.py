@@ -5,7 +5,7 @@ Atlas, explain, explorer, reproduce and benchmarks call this stage; `report` dra
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.study.atlas import Study, StudyCache, for_all_languages, study_language, study_named
@@ -84,4 +84,26 @@ if TYPE_CHECKING:
         shorten,
     )
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.study.atlas": "Study StudyCache for_all_languages study_language study_named",
+        "nerode.study.check": "LanguageProfile LanguageVerdicts check_language check_object profile_language",
+        "nerode.study.conclusions": "conclude_model conclude_table conclude_task",
+        "nerode.study.eggboxes": "PARTS Box EggCell ElementPlaces LanguagePart draw_eggboxes language_part",
+        "nerode.study.networks": (
+            "TARGETS MemorisationStudy NetworkStudy Question Search add_claims all_targets prove_network "
+            "study_memorisation study_network study_networks summarise"
+        ),
+        "nerode.study.runs": (
+            "LIST_HEADINGS MEASURES RESULT_KEYS LeftOut ModelGroup RunFile Runs TaskGroup find_runs "
+            "group_runs labelled_groups list_row name_run read_run_files run_item settled_cell settled_run "
+            "task_title told_end"
+        ),
+        "nerode.study.trained": (
+            "READINGS Disagreement TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "
+            "find_disagreements read_experiments read_runs summarise_verdict theory_of_spec works_of"
+        ),
+        "nerode.study.words": "LengthCount count_by_length example_word first_words random_word shorten",
+    },
+)

@@ -8,38 +8,31 @@ model.next_distribution("Harry woke at")         # {word number: probability}
 seed_ngram_language().accepts("…")
 """
 
-from typing import TYPE_CHECKING
-
-from nerode.core import lazy_door
-
-if TYPE_CHECKING:
-    from nerode.languages.ngrams.arpa import (
-        backoff_from_json,
-        backoff_to_json,
-        format_arpa,
-        parse_arpa,
-        read_arpa,
-        write_arpa,
-    )
-    from nerode.languages.ngrams.backoff import BackoffModel, check_normalisation
-    from nerode.languages.ngrams.files import (
-        model_from_json,
-        model_to_json,
-        parse_rules,
-        read_model,
-        read_ngram_language,
-        read_rules,
-        write_model,
-    )
-    from nerode.languages.ngrams.language import NgramLanguage, ngram_language
-    from nerode.languages.ngrams.model import NgramModel, model_from_sentences, read_corpus, with_starts
-    from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
-    from nerode.languages.ngrams.templates import (
-        Template,
-        TemplateGrammar,
-        seed_ngram_language,
-        seed_ngram_model,
-        seed_templates,
-    )
-
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+from nerode.languages.ngrams.arpa import (
+    backoff_from_json,
+    backoff_to_json,
+    format_arpa,
+    parse_arpa,
+    read_arpa,
+    write_arpa,
+)
+from nerode.languages.ngrams.backoff import BackoffModel, check_normalisation
+from nerode.languages.ngrams.files import (
+    model_from_json,
+    model_to_json,
+    parse_rules,
+    read_model,
+    read_ngram_language,
+    read_rules,
+    write_model,
+)
+from nerode.languages.ngrams.language import NgramLanguage, ngram_language
+from nerode.languages.ngrams.model import NgramModel, model_from_sentences, read_corpus, with_starts
+from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
+from nerode.languages.ngrams.templates import (
+    Template,
+    TemplateGrammar,
+    seed_ngram_language,
+    seed_ngram_model,
+    seed_templates,
+)

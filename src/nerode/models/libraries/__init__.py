@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.models.libraries.importing import (
@@ -17,4 +17,14 @@ if TYPE_CHECKING:
     from nerode.models.libraries.places import Place, fill_ours, give_theirs
     from nerode.models.libraries.source import TokenLetters, choose_letters
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.models.libraries.importing": (
+            "ForeignModel compare_foreign export_import library_weights read_foreign with_letters "
+            "write_import"
+        ),
+        "nerode.models.libraries.places": "Place fill_ours give_theirs",
+        "nerode.models.libraries.source": "TokenLetters choose_letters",
+    },
+)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nerode.core import lazy_door
+from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.models.lower.assembly import network_to_architecture, writer_of
@@ -10,4 +10,12 @@ if TYPE_CHECKING:
     from nerode.models.lower.heads import is_decoder, network_to_decoder
     from nerode.models.lower.lowering import BlockStyle, Lowered, lower, lowerings, main_refusal, show_word
 
-__getattr__, __dir__, __all__ = lazy_door(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "nerode.models.lower.assembly": "network_to_architecture writer_of",
+        "nerode.models.lower.explanation": "Explanation compare_answers",
+        "nerode.models.lower.heads": "is_decoder network_to_decoder",
+        "nerode.models.lower.lowering": "BlockStyle Lowered lower lowerings main_refusal show_word",
+    },
+)
