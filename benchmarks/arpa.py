@@ -23,7 +23,7 @@ from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.languages import describe_language
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
-from nerode.models.network_module.streaming import NextWordScorer, score_text
+from nerode.models.streaming import NextWordScorer, score_text
 from nerode.network import Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
 from nerode.proofs.certification import certify_ngrams
@@ -103,13 +103,10 @@ def sampled(
     worst = 0.0
     for sentence in sentences:
         words = language.model.encode(sentence[:6])
-        states, logs = scorer.start
-        for length in range(len(words) + 1):
+        for length, logs in enumerate(scorer.logs(words)):
             wanted = oracle.distribution([names[w] for w in words[:length]])
             found = np.exp(logs)
             worst = max(worst, sum(abs(found[i] - float(wanted[name])) for i, name in enumerate(names)))
-            if length < len(words):
-                states, logs = scorer.step(states, words[length])
     return worst
 
 

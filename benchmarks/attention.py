@@ -1,9 +1,9 @@
 """Star-free languages as softmax decoders: size, proof, CPU seconds, and answers on words of 10,000 letters.
 
 Options: `--words N` sets the length of the words (0 for none), `--random N` the number of random automata,
-`--memory N` the number of letters over which a cache is watched, and `--NAME` restricts the table to a
-language. Words are random ones and adversarial ones, in which letters that change no state come in long runs.
-Each is read at once (the fused kernel), the adversarial ones also letter by letter (a cache that forgets).
+and `--NAME` restricts the table to a language. Words are random ones and adversarial ones, in which letters
+that change no state come in long runs. Each is read at once (the fused kernel), the adversarial ones also
+letter by letter.
 
 A line of JSON per language and length goes to experiments/attention/words.jsonl. Languages whose line is
 there, for the same weights and words, are not read again.
@@ -26,7 +26,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NotCompilable
 from nerode.languages import Alphabet, Dfa, Dyck, Language, RegularLanguage, minimise
 from nerode.languages.bestiary import BESTIARY, find_language
-from nerode.models import DecoderStream, Model
+from nerode.models import Model
 from nerode.models.lower import network_to_decoder
 from nerode.proofs import Certificate, certify
 from nerode.proofs.replay.attention.checker import check_decoder
@@ -36,9 +36,6 @@ from nerode.verdict import ARCHITECTURES, decide
 TARGET = "transformer-alibi"
 COUNTERS = ("majority", "dyck-1", "anbn", "anbncn", "shuffle-2", "shuffle-4", "boolean-3", "boolean-5")
 LENGTH = 10_000
-STREAMED = (("flip-flop", TARGET), ("tomita-7", "transformer-nope"), ("dyck-1", "transformer-nope"))
-"""Decoders whose cache is watched: latest matches, what has happened, counts."""
-
 KEPT = Path("experiments/attention/words.jsonl")
 
 
@@ -89,8 +86,11 @@ def count_wrong(model: Model, language: Language, length: int) -> tuple[int, int
         at_once += int(((model(torch.tensor([word]))[0][0] > 0.5) != wanted).any(-1).sum())
         if not adversarial:
             continue
-        stream = DecoderStream(model)
-        scores = torch.stack([stream.read(letter) for letter in word])
+        state, rows = model.initial_state(1), []
+        for letter in word:
+            row, state = model.step(torch.tensor([letter]), state)
+            rows.append(row[0])
+        scores = torch.stack(rows)
         stepped += int(((scores > 0.5) != wanted).any(-1).sum())
     return at_once, stepped
 
@@ -190,30 +190,6 @@ def report_random(count: int) -> None:
     )
 
 
-def report_memory(length: int) -> None:
-    """Prints what a cache that forgets keeps while a decoder reads a long word letter by letter."""
-    print(
-        f"{'language':<18} {'target':<22} {'letters':>8} {'kept':>9} {'bytes':>7} {'wrong':>5} {'CPU s':>6}"
-    )
-    for name, target in STREAMED:
-        language = find_language(name)
-        stream = DecoderStream(network_to_decoder(compile_language(language, target), target))
-        rng, place, started = np.random.default_rng(1), language.initial(), time.process_time()
-        most_kept = most_bytes = wrong = 0
-        for read in range(1, length + 1):
-            choices = sorted(language.legal(place).symbols) or list(range(len(language.alphabet)))
-            letter = choices[int(rng.integers(len(choices)))]
-            place = language.advance(place, letter)
-            legal = language.legal(place)
-            expected = [*(a in legal.symbols for a in range(len(language.alphabet))), legal.end]
-            wrong += (stream.read(letter) > 0.5).tolist() != expected
-            most_kept, most_bytes = max(most_kept, stream.kept), max(most_bytes, stream.num_bytes)
-            if read in (length // 100, length // 10, length):
-                spent = time.process_time() - started
-                row = f"{name:<18} {target:<22} {read:>8,} {most_kept:>9} {most_bytes:>7,}"
-                print(f"{row} {wrong:>5} {spent:>6.1f}", flush=True)
-
-
 def report_open() -> None:
     """Prints the number of open cells in the columns of attention."""
     names = [
@@ -243,9 +219,6 @@ def main(options: Sequence[str] = ()) -> None:
         i = given.index("--random")
         count = int(given[i + 1])
         del given[i : i + 2]
-    if "--memory" in given:
-        report_memory(int(given[given.index("--memory") + 1]))
-        return
     report_star_free([name.lstrip("-") for name in given], length)
     if not given:
         report_counters()

@@ -6,6 +6,10 @@
                                                     ARCHITECTURE:TASK:LAYERS:SEED
     python -m benchmarks settled --ends             rows that are not settled are run again for their end
     python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
+    python -m benchmarks settled --compare          the runs through exact gates again, beside the kept rows;
+                                                    nothing is written. --sample 20 draws that many rows by
+                                                    seed 2026, each architecture and language once before any
+                                                    comes twice
 
 Settings are those of `nerode.analysis.recipes`, found on seeds 0 to 4; the seeds here were run once. Rows
 that are in the file are not run again, so the command can be stopped and goes on.
@@ -221,7 +225,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--ends", action="store_true")
     parser.add_argument("--share", action="store_true")
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--sample", type=int, default=0)
     given = parser.parse_args(arguments)
+    if given.compare:
+        compare(drawn_rows(_lines(ROWS), given.sample))
+        return
     if given.share:
         print("\n".join(share_lines(kept_ends())))
         return
@@ -249,6 +258,39 @@ def main(arguments: Sequence[str] = ()) -> None:
             print(json.dumps(row), flush=True)
     write_pages(rows)
     print(f"{TABLE} and {BESIDE} are written")
+
+
+def drawn_rows(rows: list[Row], count: int) -> list[Row]:
+    """Returns rows of runs through exact gates: all for 0, else a sample that is stratified by study."""
+    exact = [row for row in rows if row.get("part", "exact") == "exact"]
+    if not count:
+        return exact
+    order = [exact[place] for place in np.random.default_rng(2026).permutation(len(exact))]
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for row in order:
+        study = (row["architecture"], row["task"])
+        ranked.append((seen[study], row))
+        seen[study] += 1
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])[:count]]
+
+
+def compare(kept: list[Row]) -> None:
+    """Makes runs through exact gates again, and prints how many are proved now and were before."""
+    now = []
+    for row in kept:
+        again = exact_row(row["architecture"], row["task"], row["layers"], row["seed"], None, SETTLE_SECONDS)
+        now.append(again["proved"])
+        words = f"{again['words']} words, " if again["proved"] else f"{again['reason']}, "
+        print(
+            f"{row['architecture']} {row['task']} in {plural(row['layers'], 'layer')}, seed {row['seed']}: "
+            f"{'proved' if row['proved'] else 'not proved'} before, "
+            f"{'proved' if again['proved'] else 'not proved'} now ({words}{again['cpu_seconds']} CPU s)",
+            flush=True,
+        )
+    before = sum(row["proved"] for row in kept)
+    lost = sum(row["proved"] and not again for row, again in zip(kept, now, strict=True))
+    print(f"proved: {sum(now)} of {len(kept)} now, {before} before; {lost} lost")
 
 
 def is_settled(row: Row) -> bool:

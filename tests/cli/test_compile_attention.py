@@ -37,19 +37,16 @@ def test_lengths_are_for_attention():
     ("language", "word", "after"),
     [("set-reset", "10" + "h" * 500, ["0", "1", "h"]), ("dyck-1", "()" * 150 + "((", ["(", ")"])],
 )
-def test_a_hybrid_is_written_proved_and_streams_in_constant_memory(tmp_path, language, word, after):
+def test_a_hybrid_is_written_proved_and_streams(tmp_path, language, word, after):
     """Mamba layers do set-reset and attention passes on; heads that average do Dyck-1."""
     folder, text = str(tmp_path / "out"), tmp_path / "word.txt"
     found = run("compile", language, "--to", "mamba-attention", "-o", folder)
     assert found.code == 0
     assert f"{language} for mamba-attention: zoo surroundings" in found.out
     assert ("✓ all lengths" if language == "set-reset" else "✓ correct up to length 16,777,215") in found.out
-    kept = []
-    for part in (word[:40], word):
-        text.write_text(part)
-        read = json.loads(run("run", folder, "--model", "--stream", str(text), "--json").out)
-        kept.append(read["positions_kept"])
-    assert kept[0] == kept[1] < 10
+    text.write_text(word)
+    read = json.loads(run("run", folder, "--model", "--stream", str(text), "--json").out)
+    assert read["positions_kept"] == len(word) + 1
     assert (read["tokens"], [a for a in read["next"] if a != "$"]) == (len(word), after)
 
 
@@ -61,6 +58,15 @@ def test_a_decoder_is_written_where_the_letter_alone_decides(tmp_path):
     assert "✓ all lengths" in found.out
     assert run("verify", folder, "--dtype", "float32").code == 0
     assert json.loads(run("run", folder, "--model", "ba", "--json").out)
+
+
+def test_a_decoder_refuses_a_stream_that_is_longer_than_its_cache(tmp_path):
+    folder, text = str(tmp_path / "out"), tmp_path / "word.txt"
+    assert run("compile", "last-letter", "--to", "transformer-alibi", "-o", folder).code == 0
+    text.write_text("ab" * 15_000)
+    found = run("run", folder, "--model", "--stream", str(text))
+    assert found.code == 2
+    assert "more than 20,000 letters; attention keeps all of them" in found.err
 
 
 def test_a_stream_and_words_exclude_each_other(tmp_path):

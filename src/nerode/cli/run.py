@@ -17,7 +17,7 @@ from nerode.cli.options import PATH, Command, budgeted, trust_option
 from nerode.core import InputError, charge, open_stream, plural, read_lines
 from nerode.languages import END, Alphabet, Legal
 from nerode.languages.ngrams import BackoffModel, NgramLanguage
-from nerode.models.network_module import Stream, TextReader, score_text
+from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 from nerode.proofs import read_language, read_network, stated_claims
 from nerode.records import IMPORT_FILE, RESULT, first_prefixes

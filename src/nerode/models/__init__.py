@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         State,
         Surroundings,
     )
-    from nerode.models.decoder_stream import DecoderStream
     from nerode.models.exact_gates import ExactGates, ThreeValuedGates
     from nerode.models.exact_model import ExactModel, exact_forms
     from nerode.models.folder import (
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     )
     from nerode.models.published import configuration, model_config
     from nerode.models.shared_terms import SharedTerms, add_optional, sharing
+    from nerode.models.streaming import Stream, TextReader, TextScore, score_text
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __getattr__, __dir__, __all__ = attach(
@@ -63,7 +63,6 @@ __getattr__, __dir__, __all__ = attach(
             "DenseTransition DiagonalTransition HouseholderTransition LayerBlock LinearReading Norm "
             "SequenceLayer State Surroundings"
         ),
-        "nerode.models.decoder_stream": "DecoderStream",
         "nerode.models.exact_gates": "ExactGates ThreeValuedGates",
         "nerode.models.exact_model": "ExactModel exact_forms",
         "nerode.models.folder": (
@@ -79,6 +78,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.models.published": "configuration model_config",
         "nerode.models.shared_terms": "SharedTerms add_optional sharing",
+        "nerode.models.streaming": "Stream TextReader TextScore score_text",
         "nerode.models.zoo": "LayerConfig all_members find_member",
     },
 )

@@ -1,5 +1,4 @@
-"""A compiled network as a torch module in floats of one type, and exactly on long words; no compiler."""
+"""A compiled network as a torch module in floats of one type; no compiler."""
 
 from nerode.models.network_module.model import CompiledLayer, CompiledModel, load_model
 from nerode.models.network_module.recurrence import CompiledRecurrence, Drive
-from nerode.models.network_module.streaming import Stream, TextReader, TextScore, score_text

@@ -118,6 +118,11 @@ class CompiledModel(nn.Module):
         """Returns the state before the first letter."""
         return {f"{i}.h": layer.initial_state(batch) for i, layer in enumerate(self._layers)}
 
+    def start_scores(self) -> Float[Tensor, "1 outputs"]:
+        """Returns the scores before the first letter, with zeros in its place."""
+        nothing = torch.zeros_like(self.embedding[:1])
+        return self._decode(self.exact_step.at_start(nothing, list(self.initial_state(1).values())))
+
     def step(self, x: Int[Tensor, " batch"], state: State) -> tuple[Float[Tensor, "batch outputs"], State]:
         """Returns the scores after one letter and the state after it; the given state is not changed."""
         x = self._letters(x, ndim=1)

@@ -35,8 +35,6 @@ from nerode.kernel import (
 )
 from nerode.languages import Language, Legal, asked_of
 from nerode.models import (
-    DecoderStream,
-    LayerBlock,
     Model,
     State,
     dtype_of,
@@ -440,6 +438,10 @@ def write_real_model(folder: Path, found: RealModel) -> None:
         write_float_certificate(beside, dtype, certificate)
 
 
+MOST_ATTENDED = 20_000
+"""The longest word that is read letter by letter where a model keeps all of its positions."""
+
+
 class ModelReader:
     """The model in the folder of a network, read word by word.
 
@@ -469,32 +471,31 @@ class ModelReader:
         self.about = f"{', '.join(names)} in {self.dtype}"
         self.tokens, self.answer = 0, answer_on_empty_word(self._model)
         self._state: State | None = None
-        self._stream: DecoderStream | None = None
 
     @property
     def kept(self) -> int | None:
         """Positions that heads keep of what `feed` has read; None for a model whose state has one size."""
-        return None if self._stream is None else self._stream.kept
+        return self.tokens + int(self._model.config.beginning) if self._model.grows else None
 
     @torch.no_grad()
     def feed(self, letters: Sequence[int]) -> None:
-        """Reads on in one long word, in memory that does not grow with it.
+        """Reads on in one long word, letter by letter.
 
         Raises:
-            InputError: if the model attends in a way in which no position can be forgotten.
+            InputError: if the model attends, and the word is longer than its cache may get.
         """
         model = self._model
+        if model.grows and self.tokens + len(letters) > MOST_ATTENDED:
+            raise InputError(
+                f"the word has more than {MOST_ATTENDED:,} letters; attention keeps all of them, and a step "
+                "takes longer with each; give a shorter word, or run the exact network without --model"
+            )
         if self._state is None:
             self._state = model.initial_state(1)
-            if any(isinstance(block, LayerBlock) and block.layer.grows for block in model.blocks):
-                self._stream = DecoderStream(model)
         scores = None
         for letter in letters:
-            if self._stream is not None:
-                scores = self._stream.read(int(letter))
-            else:
-                rows, self._state = model.step(torch.tensor([int(letter)]), self._state)
-                scores = rows[0]
+            rows, self._state = model.step(torch.tensor([int(letter)]), self._state)
+            scores = rows[0]
             charge()
         if scores is not None:
             self.tokens += len(letters)

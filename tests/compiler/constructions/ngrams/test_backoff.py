@@ -14,7 +14,7 @@ from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.compiler.constructions.ngrams.backoff import make_codes
 from nerode.core import NotCompilable
 from nerode.languages.ngrams import NgramLanguage, parse_arpa
-from nerode.models.network_module.streaming import NextWordScorer, score_text
+from nerode.models.streaming import NextWordScorer, score_text
 from nerode.network import Interpreter, Network
 from nerode.proofs import Certificate, certify
 from nerode.proofs.certification import certify_ngrams
@@ -80,13 +80,10 @@ def test_trained_models_are_proved(name: str) -> None:
     names = (*language.alphabet.symbols, "</s>")
     for sentence in rng.sample(sentences, 8):
         words = language.model.encode(sentence[:8])
-        states, logs = scorer.start
-        for length in range(len(words) + 1):
+        for length, logs in enumerate(scorer.logs(words)):
             found = {names[i]: 2.718281828459045**v for i, v in enumerate(logs)}
             prefix = [names[w] for w in words[:length]]
             assert gap(found, oracle.distribution(prefix)) < EPS
-            if length < len(words):
-                states, logs = scorer.step(states, words[length])
     few = [" ".join(sentence) for sentence in sentences[:20]]
     perplexity, expected = score_text(network, language.model, few).perplexities()
     assert perplexity == pytest.approx(expected, rel=1e-5)

@@ -1,4 +1,4 @@
-"""Long words and texts through a compiled network, exactly and at the speed of a table walk; needs no torch.
+"""Long words and texts through a compiled network, exactly and at the speed of a table walk.
 
 A network that was proved correct by a finite closure visits few configurations. The first visit of a
 configuration and letter is computed by the exact interpreter and remembered in a table; from then on it
@@ -12,20 +12,19 @@ log-probability.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import Exact, InputError, to_float
+from nerode.core import InputError
 from nerode.languages import Alphabet
 from nerode.languages.ngrams import NextWordModel
 from nerode.models.kernels.table_walk import walk_table
-from nerode.network import Affine, Answer, Interpreter, LogitDecoder, LogSum, Network, NetworkStep, Numbers
+from nerode.network import Answer, Interpreter, LogitDecoder, Network
 
 MOST_CONFIGURATIONS = 50_000
 """Rows of the table; a network with more configurations is stepped."""
@@ -92,7 +91,8 @@ class Stream:
         position, size = 0, _FIRST
         while position < len(word):
             if self._row == _UNKNOWN:
-                self._step(word[position:])
+                for letter in word[position:].tolist():
+                    self._here = self._interpreter.step(self._here[0], letter)
                 break
             part = word[position : position + size]
             read = self._walk(part)
@@ -122,7 +122,11 @@ class Stream:
         configuration, answer = self._interpreter.step(self._here[0], letter)
         self._here = (configuration, answer)
         before = self._row
-        key = (configuration, answer.legal, _frozen(answer))
+        key = (
+            configuration,
+            answer.legal,
+            answer.distribution and tuple(sorted(answer.distribution.items())),
+        )
         self._row = self._rows.get(key, _UNKNOWN)
         if self._row == _UNKNOWN and not self.full:
             self._row = self._rows[key] = len(self._known)
@@ -131,16 +135,6 @@ class Stream:
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         if self._row != _UNKNOWN:
             self._table[before, letter] = self._row * self._table.shape[1]
-
-    def _step(self, word: Letters) -> None:
-        configuration, answer = self._here
-        for letter in word.tolist():
-            configuration, answer = self._interpreter.step(configuration, letter)
-        self._here = (configuration, answer)
-
-
-def _frozen(answer: Answer) -> Hashable:
-    return None if answer.distribution is None else tuple(sorted(answer.distribution.items()))
 
 
 class TextReader:
@@ -205,176 +199,38 @@ class TextReader:
         )
 
 
-Floats = npt.NDArray[np.float64]
-States = tuple[Floats, ...]
-Rows = Sequence[Sequence[tuple[int, Exact]]]
-Weights = Sequence[Sequence[tuple[int, float]]]
-
-_REMEMBERED = 1 << 24
-"""Numbers of states and distributions that are kept."""
-
-
-class FloatVectors(Numbers[Floats]):
-    """Vectors of float64, with sparse matrices; states are real."""
-
-    def map(self, affine: Affine, place: str) -> Callable[[Floats], Floats]:
-        """Returns an affine map."""
-        matrix = SparseMatrix(_floats(affine.rows))
-        bias = np.array([to_float(v) for v in affine.bias], dtype=np.float64)
-        return lambda x: matrix @ x + bias
-
-    def stateful(
-        self, affine: Affine, place: str, number: int | None = None
-    ) -> tuple[Callable[[Floats], Any], Callable[[Any, Floats], Floats]]:
-        """Returns a first half that waits for the state."""
-        whole = self.map(affine, place)
-        return lambda seen: seen, lambda seen, state: whole(np.concatenate([seen, state]))
-
-    def matrix(self, rows: Rows, place: str) -> Callable[[Floats, Floats], Floats]:
-        """Returns (h, b) ↦ A h + b."""
-        moved = self.by_rows([rows])
-        return lambda h, added: moved(0, h, added)
-
-    def vectors(self, table: Sequence[Sequence[Exact]], place: str) -> Callable[[int], Floats]:
-        """Returns the vectors of a table."""
-        floats = np.array([[to_float(e) for e in vector] for vector in table], dtype=np.float64)
-        return lambda choice: floats[choice]
-
-    def by_rows(self, matrices: Sequence[Rows]) -> Callable[[int, Floats, Floats], Floats]:
-        """Returns (choice, h, b) ↦ A(choice) h + b."""
-        tables = [SparseMatrix(_floats(rows)) for rows in matrices]
-        return lambda choice, h, added: tables[choice] @ h + added
-
-    def one_hot(self, values: Floats) -> int:
-        """Returns the place of the largest entry."""
-        return int(values.argmax())
-
-    def picks(self, places: Sequence[int], place: str) -> Callable[[Floats], Floats]:
-        """Returns the map that picks some entries."""
-        wanted = list(places)
-        return lambda values: values[wanted]
-
-    def join(self, parts: Sequence[Floats]) -> Floats:
-        """Returns vectors one after the other."""
-        return np.concatenate(list(parts))
-
-    def split(self, values: Floats, count: int) -> list[Floats]:
-        """Returns a vector in parts of equal length."""
-        return np.split(values, count)
-
-    def parts(self, values: Floats) -> list[Floats]:
-        """Returns the vector and zeros."""
-        return [values, np.zeros_like(values)]
-
-    def apply(self, function: str, values: Floats) -> Floats:
-        """Returns the images under one of the functions of the class."""
-        return _FUNCTIONS[function](values)
-
-    def times(self, left: Floats, right: Floats) -> Floats:
-        """Returns products."""
-        return left * right
-
-    def gated(self, gate: Floats, values: Floats, added: Floats) -> Floats:
-        """Returns gate · value + added."""
-        return gate * values + added
-
-    def over(self, left: Floats, right: Floats) -> Floats:
-        """Returns quotients."""
-        return left / right
-
-    def mix(self, share: Floats, old: Floats, new: Floats) -> Floats:
-        """Returns (1 - share) · old + share · new."""
-        return (1 - share) * old + share * new
-
-    def capped(self, share: Floats, cap: Exact) -> Floats:
-        """Returns 1 - cap · (1 - share)."""
-        return 1 - to_float(cap) * (1 - share)
-
-
-_FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "relu": lambda x: np.maximum(x, 0.0),
-    "clip": lambda x: np.clip(x, 0.0, 1.0),
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "exp": np.exp,
-}
-
-
-def _floats(rows: Rows) -> Weights:
-    return [[(j, to_float(v)) for j, v in row] for row in rows]
-
-
-class SparseMatrix:
-    """A matrix by its entries, row by row; a product adds them in their order."""
-
-    def __init__(self, rows: Weights) -> None:
-        self._rows = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        self._columns = np.array([j for row in rows for j, _ in row], dtype=np.int64)
-        self._values = np.array([v for row in rows for _, v in row], dtype=np.float64)
-        self._height = len(rows)
-
-    def __matmul__(self, vector: Floats) -> Floats:
-        products = self._values * vector[self._columns]
-        sums: Floats = np.bincount(self._rows, weights=products, minlength=self._height).astype(np.float64)
-        return sums
-
-
 class NextWordScorer:
     """The log-probabilities that a network with a softmax gives words and the end, in float64.
 
     Args:
-        network: a network with real states.
-
-    Attributes:
-        start: the states before the first word, and the logarithms there.
+        network: the network of an n-gram model.
 
     Raises:
         InputError: if the network has no softmax.
     """
 
     def __init__(self, network: Network) -> None:
+        # Only here: long words are read without torch.
+        import torch
+
+        from nerode.models.network_module.model import load_model
+
         decoder = network.decoder
         if not isinstance(decoder, LogitDecoder) or decoder.normaliser != "softmax":
             raise InputError(
                 f"the network for {network.origin.language} has no softmax; perplexity is computed for "
                 "networks of n-gram models"
             )
-        if any(layer.complex_state for layer in network.layers):
-            raise InputError("perplexity is computed for networks with real states")
-        self._step = NetworkStep(network, FloatVectors())
-        rows = [[(j, _logarithm(weight)) for j, weight in row] for row in decoder.rows]
-        self._scores = SparseMatrix(rows)
-        self._most = _REMEMBERED // (len(decoder.rows) + network.state_size)
-        self._known: dict[tuple[bytes, int], tuple[States, Floats]] = {}
-        states = tuple(np.array([to_float(v) for v in layer.start]) for layer in network.layers)
-        nothing = np.zeros(len(network.embedding.directions))
-        self.start: tuple[States, Floats] = (states, self._logs(self._step.at_start(nothing, states)))
+        self._torch, self._model = torch, load_model(network, dtype=torch.float64)
 
-    def step(self, states: States, word: int) -> tuple[States, Floats]:
-        """Returns the states after a word, and the logarithms of what follows it."""
-        key = (b"".join(state.tobytes() for state in states), word)
-        found = self._known.get(key)
-        if found is None:
-            after, stream = self._step.step(states, word)
-            found = (tuple(after), self._logs(stream))
-            if len(self._known) < self._most:
-                self._known[key] = found
-        return found
-
-    def _logs(self, stream: Floats) -> Floats:
-        """The natural logarithms of all words and the end."""
-        scores: Floats = self._scores @ self._step.decoded(stream)
-        logs: Floats = scores - np.logaddexp.reduce(scores)
+    def logs(self, words: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Returns the natural logarithms of all words and the end after each prefix, the empty one first."""
+        scores = self._model.start_scores()
+        if words:
+            after, _ = self._model(self._torch.tensor([words]))
+            scores = self._torch.cat([scores, after[0]])
+        logs: npt.NDArray[np.float64] = scores.log_softmax(-1).numpy()
         return logs
-
-
-def _logarithm(weight: LogSum) -> float:
-    return math.fsum(float(scale) * _ln(ratio.numerator, ratio.denominator) for scale, ratio in weight)
-
-
-@functools.cache
-def _ln(above: int, below: int) -> float:
-    return math.log(above) - math.log(below)
 
 
 @dataclass(slots=True)
@@ -400,8 +256,7 @@ class TextScore:
 
     def perplexities(self) -> tuple[float, float]:
         """Returns the perplexity of the network and that of the model."""
-        predictions = self.words + self.sentences
-        means = [math.fsum(costs) / predictions for costs in (self.network, self.model)]
+        means = [math.fsum(costs) / (self.words + self.sentences) for costs in (self.network, self.model)]
         first, second = (math.exp(mean) if mean < 700.0 else math.inf for mean in means)
         return first, second
 
@@ -426,15 +281,11 @@ def score_text(network: Network, model: NextWordModel, lines: Iterable[str]) -> 
             continue
         found.words += len(words)
         found.unknown += len(outside)
-        cost = expected = 0.0
-        states, logs = scorer.start
-        for context, word in model.predictions(words):
-            cost -= float(logs[word])
-            expected -= model.log_next(context, word)
-            if word != model.end:
-                states, logs = scorer.step(states, word)
-        found.network.append(cost)
-        found.model.append(expected)
+        asked = list(model.predictions(words))
+        following = [word for _, word in asked]
+        logs = scorer.logs(model.encode(words))[-len(asked) :]
+        found.network.append(-float(logs[np.arange(len(asked)), following].sum()))
+        found.model.append(-sum(model.log_next(context, word) for context, word in asked))
     if not found.sentences:
         raise InputError("the text has no sentence; give one sentence per line")
     return found
