@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     )
     from nerode.models.published import configuration, model_config
     from nerode.models.shared_terms import SharedTerms, add_optional, sharing
-    from nerode.models.streaming import Stream, TextReader, TextScore, score_text
     from nerode.models.zoo import LayerConfig, all_members, find_member
 
 __getattr__, __dir__, __all__ = attach(
@@ -78,7 +77,6 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.models.published": "configuration model_config",
         "nerode.models.shared_terms": "SharedTerms add_optional sharing",
-        "nerode.models.streaming": "Stream TextReader TextScore score_text",
         "nerode.models.zoo": "LayerConfig all_members find_member",
     },
 )
