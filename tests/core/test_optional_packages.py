@@ -10,6 +10,7 @@ import pytest
 
 from nerode.core import InputError, MissingExtra, load_extra
 from nerode.core.doors import EXTRAS
+from nerode.models import exports
 from tests.cli.runner import run
 
 
@@ -32,9 +33,10 @@ def test_another_missing_module_is_no_extra() -> None:
 
 
 def test_a_command_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "nerode.models.onnx", None)
+    for name in ("ELEMENTS", "write_onnx"):
+        monkeypatch.delitem(vars(exports), name, raising=False)  # loaded by an earlier test
+    monkeypatch.delitem(sys.modules, "nerode.models.exports.onnx_graph", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "nerode.models.onnx")
     outcome = run("export", str(tmp_path), "-o", str(tmp_path / "x.onnx"))
     assert outcome.code == 2
     assert "this needs onnx: pip install 'nerode[onnx]'" in outcome.err

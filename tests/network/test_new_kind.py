@@ -15,7 +15,7 @@ from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
 from nerode.models.lower.stream import plan_move
 from nerode.models.network_module.model import load_model
-from nerode.models.onnx import to_onnx
+from nerode.models.exports import to_onnx
 from nerode.network import (
     Affine,
     Embedding,

@@ -86,7 +86,7 @@ def export(
     if to != "onnx":
         _export_model(folder, out, to, force=force, as_json=as_json)
         return
-    from nerode.models.onnx import write_onnx
+    from nerode.models.exports import write_onnx
 
     claim_file(out, force=force)
     network = read_network(folder)
@@ -107,7 +107,7 @@ def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) 
     Raises:
         InputError: if it is known to fail, and such a graph was not asked for.
     """
-    from nerode.models.onnx import ELEMENTS
+    from nerode.models.exports import ELEMENTS
 
     claims = graph_claims(folder, dtype=dtype, budget=Budget(seconds=_CHECK_SECONDS))
     if any(claim.dtype == dtype and claim.is_proof for claim in claims) or dtype not in ELEMENTS:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
 from nerode.models import read_model, save_model
-from nerode.models.exports import BEGIN, FIRST, answers_of, as_answers, write_export
+from nerode.models.exports.whole_models import BEGIN, FIRST, answers_of, as_answers, write_export
 from nerode.proofs.floats import load_architecture
 from tests.models.walks import lawful_word, legal_table, published_model
 

@@ -16,7 +16,7 @@ from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import InputError, NotCompilable, to_float
 from nerode.languages.bestiary import find_language
 from nerode.languages.ngrams import seed_ngram_language
-from nerode.models.onnx import to_onnx, write_onnx
+from nerode.models.exports import to_onnx, write_onnx
 from nerode.network import Interpreter
 
 NAMES = ["parity", "flip-flop", "dyck-1", "dyck-2-5", "s3", "tomita-3", "z6", "t3", "anbn", "ab-star"]

@@ -41,9 +41,6 @@ from nerode.network import (
 )
 from nerode.records import ModelClaim, claims_to_json
 
-__all__ = ["ELEMENTS", "write_onnx"]
-
-
 IR_VERSION = 10
 OPSET = 18
 
