@@ -13,9 +13,9 @@ import torch
 from nerode.core import NotCompilable, Reference
 from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
+from nerode.models.exports import to_onnx
 from nerode.models.lower.stream import plan_move
 from nerode.models.network_module.model import load_model
-from nerode.models.exports import to_onnx
 from nerode.network import (
     Affine,
     Embedding,
