@@ -23,7 +23,6 @@ SAMPLE = [
     "test_delta_scan.py::test_a_reflection_swaps_two_states_exactly",
     "test_cells.py::test_torch_layers_give_the_same",
     "test_cells.py::test_saturated_gates_are_exact_and_nan_stays_nan",
-    "test_arguments.py::test_members_are_the_cells_one_by_one",
     "test_nru.py::test_float32_is_the_loop_too",
     "test_slstm.py::test_nan_stays_nan",
     "test_table_walk.py::test_a_letter_that_is_none_is_found",

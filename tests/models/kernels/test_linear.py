@@ -68,13 +68,6 @@ def test_a_part_of_the_rows_is_a_part_of_the_whole() -> None:
     assert_same_in_kernels(parts, (whole[1:3], whole[:, 7:9]))
 
 
-def test_members_are_the_maps_one_by_one() -> None:
-    given = [torch.stack([t, 2 * t, -t]) for t in tensors((2, 9, 5, 3), torch.float64)]
-    together = torch.vmap(linear)(*given)
-    alone = torch.stack([nn.functional.linear(*member) for member in zip(*given, strict=True)])
-    torch.testing.assert_close(together, alone)
-
-
 def test_other_types_and_shapes_are_left_to_torch() -> None:
     layer = Linear(3, 2)
     x = torch.randn(4, 3)

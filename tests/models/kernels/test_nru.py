@@ -132,14 +132,6 @@ def test_a_direction_of_zero_writes_nothing_and_has_finite_gradients_when_rectif
     assert all(torch.isfinite(g).all() for g in gradients if g is not None)
 
 
-def test_members_are_the_networks_one_by_one() -> None:
-    heads = HEADS["3-factored"]
-    members = [[t + 0.1 * k for t in tensors(heads, 3, 5, 4)] for k in range(3)]
-    together = kernel("3-factored")(*(torch.stack(ts) for ts in zip(*members, strict=True)))
-    for k, member in enumerate(members):
-        assert_same_bits([t[k] for t in together], kernel("3-factored")(*member))
-
-
 def test_what_does_not_fit_is_refused() -> None:
     heads = HEADS["3-factored"]
     good = tensors(heads, 2, 3, 4)

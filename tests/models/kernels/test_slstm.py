@@ -141,13 +141,6 @@ def test_nan_stays_nan() -> None:
         assert torch.isnan(h[0, 0])
 
 
-def test_members_are_the_cells_one_by_one() -> None:
-    members = [[t + 0.1 * k for t in tensors(3, 5, 2, 3)] for k in range(3)]
-    together = FAST["sigmoid"](*(torch.stack(ts) for ts in zip(*members, strict=True)))
-    for k, member in enumerate(members):
-        assert_same_bits([t[k] for t in together], FAST["sigmoid"](*member))
-
-
 def test_what_does_not_fit_is_refused() -> None:
     good = tensors(2, 3, 2, 4)
     for position in range(len(good)):

@@ -1,8 +1,6 @@
-"""The arguments of kernels: checks of their shapes and types, and the axis of members.
+"""The arguments of kernels: checks of their shapes and types, and what kernels share.
 
-Kernels run several networks at once: a leading axis of members, each with weights of its own. Under
-`torch.vmap` the axis that is mapped over becomes the members, so that a group of models runs each kernel
-once for all of them.
+The native library could run several networks at once, each with weights of its own; here it always runs one.
 """
 
 from __future__ import annotations
@@ -17,56 +15,26 @@ from nerode.core import InputError
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
-class MemberFunction(torch.autograd.Function):
-    """A differentiable function whose tensors, given or returned, all start with the axis of members."""
-
-    @classmethod
-    def vmap(cls, info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
-        """Returns the outputs with the mapped axis first; the kernel sees mapped axis and members as one."""
-        count: int = info.batch_size
-        flat = [_flatten(given, dim, count) for given, dim in zip(arguments, in_dims, strict=True)]
-        outputs = cls.apply(*flat)  # type: ignore[no-untyped-call]
-        several = isinstance(outputs, tuple)
-        parts = outputs if several else (outputs,)
-        mapped = tuple(part.reshape(count, len(part) // count, *part.shape[1:]) for part in parts)
-        return (mapped, (0,) * len(mapped)) if several else (mapped[0], 0)
-
-    @staticmethod
-    def keep(ctx: Any, saved: Tensor, *tensors: Tensor) -> None:
-        """Keeps what the backward pass needs; `saved` is an output without a gradient."""
-        # Otherwise zeros are made for the gradient of the saved numbers, which nobody uses.
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(saved)
-        ctx.save_for_backward(*tensors)
-
-
-def _flatten(given: Any, dim: int | None, count: int) -> Any:
-    if not isinstance(given, Tensor):
-        return given
-    whole = given.expand(count, *given.shape) if dim is None else given.movedim(dim, 0)
-    return whole.flatten(0, 1)
+def keep_tensors(ctx: Any, saved: Tensor, *tensors: Tensor) -> None:
+    """Keeps what the backward pass needs; `saved` is an output without a gradient."""
+    # Otherwise zeros are made for the gradient of the saved numbers, which nobody uses.
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(saved)
+    ctx.save_for_backward(*tensors)
 
 
 def run_cell(
-    native: type[MemberFunction], plain: Callable[..., Any], tensors: Sequence[Tensor], *options: Any
+    native: type[torch.autograd.Function], plain: Callable[..., Any], tensors: Sequence[Tensor], *options: Any
 ) -> tuple[Tensor, ...]:
     """Returns the outputs of a cell, natively where that is possible.
 
     Args:
-        native: the function of members.
-        plain: the loop of a single network, which gives the first of these outputs.
-        tensors: inputs first: (batch, time, …), or with an axis of members in front in all of them.
-        options: what the function of members takes besides.
+        native: the function with a kernel.
+        plain: the loop, which gives the first of its outputs.
+        tensors: what both take, inputs first.
+        options: what the function with a kernel takes besides.
     """
-    single = tensors[0].ndim == 3
-    if runs_natively(*tensors):
-        given = [tensor[None] for tensor in tensors] if single else tensors
-        outputs = _as_tuple(apply(native, *given, *options))
-        return tuple(output[0] for output in outputs) if single else outputs
-    if single:
-        return _as_tuple(plain(*tensors))
-    results = [_as_tuple(plain(*member)) for member in zip(*tensors, strict=True)]
-    return tuple(torch.stack(values) for values in zip(*results, strict=True))
+    return _as_tuple(apply(native, *tensors, *options) if runs_natively(*tensors) else plain(*tensors))
 
 
 def _as_tuple(result: Any) -> tuple[Tensor, ...]:
@@ -77,32 +45,32 @@ def weight_gradients(dsums: Tensor, given: Tensor, initial: Tensor | None = None
     """Returns the gradients of W and b where those of the sums W v + b are `dsums`.
 
     Args:
-        dsums: (members, batch, time, outputs).
-        given: all v, (members, batch, time, inputs).
-        initial: (members, batch, inputs), if v is what comes before each of the states in `given`.
+        dsums: (batch, time, outputs).
+        given: all v, (batch, time, inputs).
+        initial: (batch, inputs), if v is what comes before each of the states in `given`.
     """
     dsums, given, initial = dense(dsums), dense(given), None if initial is None else dense(initial)
-    members, batch, time, outputs = dsums.shape
+    batch, time, outputs = dsums.shape
     inputs = given.shape[-1]
-    dweight, dbias = dsums.new_empty(members, outputs, inputs), dsums.new_empty(members, outputs)
-    call("product_sums", dsums, given, initial, dweight, dbias, *(members, batch, time, inputs, outputs))
+    dweight, dbias = dsums.new_empty(outputs, inputs), dsums.new_empty(outputs)
+    call("product_sums", dsums, given, initial, dweight, dbias, *(1, batch, time, inputs, outputs))
     return dweight, dbias
 
 
 def shifted(initial: Tensor, states: Tensor) -> Tensor:
-    """Returns the states before each position from those after it, (members, batch, time, hidden)."""
-    return torch.cat([initial[:, :, None], states[:, :, :-1]], dim=2)
+    """Returns the states before each position from those after it, (batch, time, hidden)."""
+    return torch.cat([initial[:, None], states[:, :-1]], dim=1)
 
 
 def empty_states(inputs: Tensor, weight: Tensor) -> Tensor:
     """Returns room for the states of a cell."""
-    return inputs.new_empty(*inputs.shape[:3], weight.shape[-1])
+    return inputs.new_empty(*inputs.shape[:2], weight.shape[-1])
 
 
 def empty_gates(states: Tensor, count: int, *, keep: bool) -> Tensor:
     """Returns room for so many numbers per unit; an empty tensor where nothing is to be kept."""
-    members, batch, time, hidden = states.shape
-    return states.new_empty(members, batch, time, count * hidden) if keep else states.new_empty(members, 0)
+    batch, time, hidden = states.shape
+    return states.new_empty(batch, time, count * hidden) if keep else states.new_empty(0)
 
 
 def or_none(tensor: Tensor) -> Tensor | None:

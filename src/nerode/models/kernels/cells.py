@@ -1,8 +1,7 @@
 """Step loops of the nonlinear cells (Elman, GRU, LSTM), fast on the CPU.
 
 The inputs come already projected, x_t = W_x u_t + b, which is one product for the whole sequence; what is
-left is the part that must go step by step. Gates are stacked in torch's order. All tensors may have one more
-axis in front: that of members, each with weights of its own.
+left is the part that must go step by step. Gates are stacked in torch's order.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from torch.autograd.function import once_differentiable
 
 from nerode.core import UnknownName
 from nerode.models.kernels.arguments import (
-    MemberFunction,
     dense_or_none,
     empty_gates,
     empty_states,
+    keep_tensors,
     or_none,
     require_like,
     require_sequence,
@@ -35,11 +34,11 @@ ACTIVATIONS = ("tanh", "relu", "none")
 
 
 def elman(
-    inputs: Float[Tensor, "*members batch time hidden"],
-    weight: Float[Tensor, "*members hidden hidden"],
-    initial: Float[Tensor, "*members batch hidden"] | None = None,
+    inputs: Float[Tensor, "batch time hidden"],
+    weight: Float[Tensor, "hidden hidden"],
+    initial: Float[Tensor, "batch hidden"] | None = None,
     activation: Literal["tanh", "relu", "none"] = "tanh",
-) -> Float[Tensor, "*members batch time hidden"]:
+) -> Float[Tensor, "batch time hidden"]:
     """Returns the states h_t = f(x_t + W h_{t-1}); the last one is where to go on.
 
     Args:
@@ -61,12 +60,12 @@ def elman(
 
 
 def gru(
-    inputs: Float[Tensor, "*members batch time features"],
-    weight: Float[Tensor, "*members gates hidden"],
-    bias: Float[Tensor, "*members units"] | None = None,
-    initial: Float[Tensor, "*members batch hidden"] | None = None,
-    read: tuple[Float[Tensor, "*members gates features"], Float[Tensor, "*members gates"]] | None = None,
-) -> Float[Tensor, "*members batch time hidden"]:
+    inputs: Float[Tensor, "batch time features"],
+    weight: Float[Tensor, "gates hidden"],
+    bias: Float[Tensor, " units"] | None = None,
+    initial: Float[Tensor, "batch hidden"] | None = None,
+    read: tuple[Float[Tensor, "gates features"], Float[Tensor, " gates"]] | None = None,
+) -> Float[Tensor, "batch time hidden"]:
     """Returns the states h_t = (1 − z) n + z h_{t-1}, n = tanh(x_n + r (W_n h_{t-1} + b)).
 
     Args:
@@ -84,11 +83,11 @@ def gru(
     Implements: [Cho2014]
     """
     start = _checked_start(inputs, weight, initial, gates=3, read=read)
-    shape = (*inputs.shape[:-3], start.shape[-1])
+    hidden = start.shape[-1]
     if bias is not None:
-        whole = read is not None and bias.shape[-1:] == weight.shape[-2:-1]
-        require_like("bias", bias, weight.shape[:-1] if whole else shape, inputs)
-    inner = inputs.new_zeros(shape) if bias is None else bias
+        whole = read is not None and bias.shape == weight.shape[:1]
+        require_like("bias", bias, (3 * hidden,) if whole else (hidden,), inputs)
+    inner = inputs.new_zeros(hidden) if bias is None else bias
     tensors = (inputs, weight, inner, start, *(read or ()))
     return run_cell(_Gru, _gru_of_features, tensors, torch.is_grad_enabled())[0]
 
@@ -103,10 +102,10 @@ def _gru_of_features(inputs: Tensor, weight: Tensor, bias: Tensor, initial: Tens
 
 
 def gru_reset_first(
-    inputs: Float[Tensor, "*members batch time gates"],
-    weight: Float[Tensor, "*members gates hidden"],
-    initial: Float[Tensor, "*members batch hidden"] | None = None,
-) -> Float[Tensor, "*members batch time hidden"]:
+    inputs: Float[Tensor, "batch time gates"],
+    weight: Float[Tensor, "gates hidden"],
+    initial: Float[Tensor, "batch hidden"] | None = None,
+) -> Float[Tensor, "batch time hidden"]:
     """Returns the states h_t = (1 − z) n + z h_{t-1}, n = tanh(x_n + W_n (r h_{t-1})).
 
     Args:
@@ -125,12 +124,11 @@ def gru_reset_first(
 
 
 def lstm(
-    inputs: Float[Tensor, "*members batch time features"],
-    weight: Float[Tensor, "*members gates hidden"],
-    initial: tuple[Float[Tensor, "*members batch hidden"], Float[Tensor, "*members batch hidden"]]
-    | None = None,
-    read: tuple[Float[Tensor, "*members gates features"], Float[Tensor, "*members gates"]] | None = None,
-) -> tuple[Float[Tensor, "*members batch time hidden"], Float[Tensor, "*members batch time hidden"]]:
+    inputs: Float[Tensor, "batch time features"],
+    weight: Float[Tensor, "gates hidden"],
+    initial: tuple[Float[Tensor, "batch hidden"], Float[Tensor, "batch hidden"]] | None = None,
+    read: tuple[Float[Tensor, "gates features"], Float[Tensor, " gates"]] | None = None,
+) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch time hidden"]]:
     """Returns the states h_t = o tanh(c_t) and the cells c_t = f c_{t-1} + i g.
 
     Args:
@@ -163,22 +161,20 @@ def _checked_start(
     read: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """The initial state, after a look at all that is given."""
-    members = "members " if inputs.ndim == 4 else ""
-    require_sequence("inputs", inputs, f"{members}batch time gates*hidden")
-    require_sequence("weight", weight, f"{members}gates*hidden hidden")
-    axes, hidden, features = inputs.shape[:-3], weight.shape[-1], inputs.shape[-1]
-    require_like("weight", weight, (*axes, gates * hidden, hidden), inputs)
+    require_sequence("inputs", inputs, "batch time gates*hidden")
+    require_sequence("weight", weight, "gates*hidden hidden")
+    (batch, _, features), hidden = inputs.shape, weight.shape[-1]
+    require_like("weight", weight, (gates * hidden, hidden), inputs)
     if read is None:
         require_like("inputs", inputs, (*inputs.shape[:-1], gates * hidden), inputs)
     else:
-        require_like("weight of the projection", read[0], (*axes, gates * hidden, features), inputs)
-        require_like("bias of the projection", read[1], (*axes, gates * hidden), inputs)
-    shape = (*axes, inputs.shape[-3], hidden)
-    require_like("initial", initial, shape, inputs)
-    return inputs.new_zeros(shape) if initial is None else initial
+        require_like("weight of the projection", read[0], (gates * hidden, features), inputs)
+        require_like("bias of the projection", read[1], (gates * hidden,), inputs)
+    require_like("initial", initial, (batch, hidden), inputs)
+    return inputs.new_zeros(batch, hidden) if initial is None else initial
 
 
-class _Elman(MemberFunction):
+class _Elman(torch.autograd.Function):
     """The states from inputs, weight, initial state, and the number of the activation."""
 
     @staticmethod
@@ -187,7 +183,7 @@ class _Elman(MemberFunction):
         *given, activation = arguments
         inputs, weight, initial = (dense(tensor) for tensor in given)
         states = torch.empty_like(inputs)
-        call("elman_forward", inputs, weight, initial, states, *states.shape, activation)
+        call("elman_forward", inputs, weight, initial, states, 1, *states.shape, activation)
         return states
 
     @staticmethod
@@ -205,12 +201,12 @@ class _Elman(MemberFunction):
         call(
             "elman_backward",
             *(weight, states, dense(dstates), dinputs, dinitial),
-            *(*states.shape, ctx.activation),
+            *(1, *states.shape, ctx.activation),
         )
         return dinputs, weight_gradients(dinputs, states, initial)[0], dinitial, None
 
 
-class _Gru(MemberFunction):
+class _Gru(torch.autograd.Function):
     """States and saved gates from inputs, weight, bias, initial state, and whether gates are to be saved.
 
     Before the last argument there may be the weight and the bias that the inputs are to be projected by.
@@ -224,13 +220,13 @@ class _Gru(MemberFunction):
         states = empty_states(inputs, weight)
         saved = empty_gates(states, 4, keep=keep)
         if (outer := bias.shape[-1] - states.shape[-1]) > 0:
-            read[1] = torch.cat([read[1][:, :outer] + bias[:, :outer], read[1][:, outer:]], dim=1)
-            bias = dense(bias[:, outer:])
+            read[1] = torch.cat([read[1][:outer] + bias[:outer], read[1][outer:]])
+            bias = dense(bias[outer:])
         call(
             "gru_forward",
             *(inputs, *(read or (None, None)), weight, bias, initial),
             *(states, or_none(saved)),
-            *(*states.shape, inputs.shape[-1]),
+            *(1, *states.shape, inputs.shape[-1]),
         )
         return states, saved
 
@@ -240,7 +236,7 @@ class _Gru(MemberFunction):
         x, weight, bias, initial, *read, _ = inputs
         ctx.units = bias.shape[-1]
         features = (x, read[0]) if read else ()
-        MemberFunction.keep(ctx, output[1], weight, initial, *output, *features)
+        keep_tensors(ctx, output[1], weight, initial, *output, *features)
 
     @staticmethod
     @once_differentiable
@@ -250,7 +246,7 @@ class _Gru(MemberFunction):
             return (None,) * len(ctx.needs_input_grad)
         weight, initial, states, saved, *features = (dense(tensor) for tensor in ctx.saved_tensors)
         hidden = states.shape[-1]
-        dread = states.new_empty(*states.shape[:3], 3 * hidden)
+        dread = states.new_empty(*states.shape[:2], 3 * hidden)
         dsums, dinitial = torch.empty_like(dread), torch.empty_like(initial)
         x, read = features or (dread, None)
         dinputs = torch.empty_like(x) if read is not None and ctx.needs_input_grad[0] else None
@@ -258,16 +254,16 @@ class _Gru(MemberFunction):
             "gru_backward",
             *(weight, read, initial, states, saved, dense(dstates)),
             *(dread, dsums, dinputs, dinitial),
-            *(*states.shape, x.shape[-1]),
+            *(1, *states.shape, x.shape[-1]),
         )
         dweight, dbias = weight_gradients(dsums, states, initial)
-        dbias = dbias[:, -ctx.units :]
+        dbias = dbias[-ctx.units :]
         if read is None:
             return dread, dweight, dbias, dinitial, None
         return dinputs, dweight, dbias, dinitial, *weight_gradients(dread, x), None
 
 
-class _GruResetFirst(MemberFunction):
+class _GruResetFirst(torch.autograd.Function):
     """States and saved gates from inputs, weight, initial state, and whether gates are to be saved."""
 
     @staticmethod
@@ -277,14 +273,14 @@ class _GruResetFirst(MemberFunction):
         inputs, weight, initial = (dense(tensor) for tensor in given)
         states = empty_states(inputs, weight)
         saved = empty_gates(states, 3, keep=keep)
-        call("gru_reset_first_forward", inputs, weight, initial, states, or_none(saved), *states.shape)
+        call("gru_reset_first_forward", inputs, weight, initial, states, or_none(saved), 1, *states.shape)
         return states, saved
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         """Keeps what the backward pass needs."""
         _, weight, initial, _ = inputs
-        MemberFunction.keep(ctx, output[1], weight, initial, *output)
+        keep_tensors(ctx, output[1], weight, initial, *output)
 
     @staticmethod
     @once_differentiable
@@ -294,21 +290,21 @@ class _GruResetFirst(MemberFunction):
             return (None,) * len(ctx.needs_input_grad)
         weight, initial, states, saved = (dense(tensor) for tensor in ctx.saved_tensors)
         hidden = states.shape[-1]
-        dinputs = states.new_empty(*states.shape[:3], 3 * hidden)
+        dinputs = states.new_empty(*states.shape[:2], 3 * hidden)
         dinitial = torch.empty_like(initial)
         call(
             "gru_reset_first_backward",
             *(weight, initial, states, saved, dense(dstates)),
             *(dinputs, dinitial),
-            *states.shape,
+            *(1, *states.shape),
         )
         before = shifted(initial, states)
         of_gates, _ = weight_gradients(dinputs[..., : 2 * hidden], before)
         of_candidate, _ = weight_gradients(dinputs[..., 2 * hidden :], saved[..., :hidden] * before)
-        return dinputs, torch.cat([of_gates, of_candidate], dim=1), dinitial, None
+        return dinputs, torch.cat([of_gates, of_candidate]), dinitial, None
 
 
-class _Lstm(MemberFunction):
+class _Lstm(torch.autograd.Function):
     """States, cells, saved gates from inputs, weight, initial state and cell, and whether to save gates.
 
     Before the last argument there may be the weight and the bias that the inputs are to be projected by.
@@ -326,7 +322,7 @@ class _Lstm(MemberFunction):
             "lstm_forward",
             *(inputs, *(read or (None, None)), weight, initial, initial_cell),
             *(states, cells, or_none(saved)),
-            *(*states.shape, inputs.shape[-1]),
+            *(1, *states.shape, inputs.shape[-1]),
         )
         return states, cells, saved
 
@@ -335,14 +331,14 @@ class _Lstm(MemberFunction):
         """Keeps what the backward pass needs."""
         x, weight, initial, initial_cell, *read, _ = inputs
         features = (x, read[0]) if read else ()
-        MemberFunction.keep(ctx, output[2], weight, initial, initial_cell, *output, *features)
+        keep_tensors(ctx, output[2], weight, initial, initial_cell, *output, *features)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dstates: Any, dcells: Any, _: Any) -> tuple[Tensor | None, ...]:
         """Returns the gradients of the tensors that were given."""
         weight, initial, initial_cell, states, cells, saved, *features = (dense(t) for t in ctx.saved_tensors)
-        dsums = states.new_empty(*states.shape[:3], 4 * states.shape[-1])
+        dsums = states.new_empty(*states.shape[:2], 4 * states.shape[-1])
         x, read = features or (dsums, None)
         dinputs = torch.empty_like(x) if read is not None and ctx.needs_input_grad[0] else None
         dinitial, dinitial_cell = torch.empty_like(initial), torch.empty_like(initial_cell)
@@ -350,7 +346,7 @@ class _Lstm(MemberFunction):
             "lstm_backward",
             *(weight, read, initial_cell, cells, saved, dense_or_none(dstates), dense_or_none(dcells)),
             *(dsums, dinputs, dinitial, dinitial_cell),
-            *(*states.shape, x.shape[-1]),
+            *(1, *states.shape, x.shape[-1]),
         )
         dweight, _ = weight_gradients(dsums, states, initial)
         if read is None:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels.arguments import MemberFunction, dense_or_none, weight_gradients
+from nerode.models.kernels.arguments import dense_or_none, weight_gradients
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 WORTH_A_CALL = 1 << 17
@@ -32,24 +32,21 @@ def linear(
     """Returns W x + b at every position; other shapes than (batch, time, inputs) are left to torch."""
     if x.ndim != 3 or x.numel() * len(weight) < WORTH_A_CALL or not runs_natively(x, weight, bias):
         return nn.functional.linear(x, weight, bias)
-    given = (x[None], weight[None], None if bias is None else bias[None])
-    y: Tensor = apply(_Linear, *given)
-    return y[0]
+    y: Tensor = apply(_Linear, x, weight, bias)
+    return y
 
 
-class _Linear(MemberFunction):
-    """W x + b from x (members, batch, time, inputs), weight and bias; the bias may be None."""
+class _Linear(torch.autograd.Function):
+    """W x + b from x (batch, time, inputs), weight and bias; the bias may be None."""
 
     @staticmethod
     def forward(*arguments: Any) -> Tensor:
         """Returns the images."""
         x, weight = (dense(tensor) for tensor in arguments[:2])
         bias = dense_or_none(arguments[2])
-        members, outputs, inputs = weight.shape
+        outputs, inputs = weight.shape
         y = x.new_empty(*x.shape[:-1], outputs)
-        call(
-            "product_rows", x, weight, bias, y, members, y.numel() // (members * outputs), inputs, outputs, 0
-        )
+        call("product_rows", x, weight, bias, y, *(1, y.numel() // outputs, inputs, outputs, 0))
         return y
 
     @staticmethod
@@ -66,20 +63,9 @@ class _Linear(MemberFunction):
         dy = dense(dy)
         dx = dweight = dbias = None
         if ctx.needs_input_grad[0]:
-            members, outputs, inputs = weight.shape
+            outputs, inputs = weight.shape
             dx = torch.empty_like(x)
-            call(
-                "product_rows",
-                dy,
-                weight,
-                None,
-                dx,
-                members,
-                x.numel() // (members * inputs),
-                inputs,
-                outputs,
-                1,
-            )
+            call("product_rows", dy, weight, None, dx, *(1, x.numel() // inputs, inputs, outputs, 1))
         if ctx.needs_input_grad[1] or ctx.needs_input_grad[2]:
             dweight, dbias = weight_gradients(dy, x)
         return dx, dweight, dbias if ctx.needs_input_grad[2] else None

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from nerode.models.kernels.arguments import MemberFunction
+from nerode.models.kernels.arguments import keep_tensors
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 WORTH_A_CALL = 1 << 14
@@ -57,13 +57,12 @@ def norm(
         if centred:
             return nn.functional.layer_norm(x, weight.shape, weight, bias, epsilon)
         return nn.functional.rms_norm(x, weight.shape, weight, epsilon)
-    shift = None if bias is None else bias[None]
-    y: Tensor = apply(_Norm, x[None], weight[None], shift, epsilon, centred)[0]
-    return y[0]
+    y: Tensor = apply(_Norm, x, weight, bias, epsilon, centred)[0]
+    return y
 
 
-class _Norm(MemberFunction):
-    """The norms of x (members, …, width), and mean and scale of each, from weight, bias, ε and `centred`."""
+class _Norm(torch.autograd.Function):
+    """The norms of x (…, width), and mean and scale of each, from weight, bias, ε and `centred`."""
 
     @staticmethod
     def forward(*arguments: Any) -> tuple[Tensor, Tensor]:
@@ -72,7 +71,7 @@ class _Norm(MemberFunction):
         x, weight, bias = dense(x), dense(weight), None if bias is None else dense(bias)
         y, kept = torch.empty_like(x), x.new_empty(*x.shape[:-1], 2)
         least = x.new_tensor(epsilon)
-        call("norm_forward", x, weight, bias, y, kept, least, *_sizes(x), int(centred))
+        call("norm_forward", x, weight, bias, y, kept, least, *(1, *_sizes(x), int(centred)))
         return y, kept
 
     @staticmethod
@@ -80,7 +79,7 @@ class _Norm(MemberFunction):
         """Keeps what the backward pass needs."""
         x, weight, bias, _, ctx.centred = inputs
         ctx.shifted = bias is not None
-        MemberFunction.keep(ctx, output[1], x, weight, output[1])
+        keep_tensors(ctx, output[1], x, weight, output[1])
 
     @staticmethod
     @once_differentiable
@@ -90,17 +89,17 @@ class _Norm(MemberFunction):
             return (None,) * 5
         x, weight, kept = (dense(tensor) for tensor in ctx.saved_tensors)
         dx, dweight, dbias = torch.empty_like(x), torch.empty_like(weight), torch.empty_like(weight)
-        members, rows, width = _sizes(x)
-        parts = x.new_empty(members, -(-rows // _BLOCK), 2, width)
+        rows, width = _sizes(x)
+        parts = x.new_empty(-(-rows // _BLOCK), 2, width)
         call(
             "norm_backward",
             *(x, weight, kept, dense(dy), dx, dweight, dbias, parts),
-            *(members, rows, width, int(ctx.centred)),
+            *(1, rows, width, int(ctx.centred)),
         )
         return dx, dweight, dbias if ctx.shifted else None, None, None
 
 
-def _sizes(x: Tensor) -> tuple[int, int, int]:
-    """The members, the rows of each, and the width."""
-    members, width = len(x), x.shape[-1]
-    return members, x.numel() // (members * width), width
+def _sizes(x: Tensor) -> tuple[int, int]:
+    """The rows, and the width."""
+    width = x.shape[-1]
+    return x.numel() // width, width

@@ -1,7 +1,4 @@
-"""The step loop of the non-saturating recurrent unit, fast on the CPU.
-
-All tensors may have one more axis in front: that of members.
-"""
+"""The step loop of the non-saturating recurrent unit, fast on the CPU."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
 from nerode.models.kernels.arguments import (
-    MemberFunction,
     dense_or_none,
+    keep_tensors,
     or_none,
     require_like,
     require_sequence,
@@ -74,13 +71,13 @@ class Heads:
 
 
 def nru(
-    inputs: Float[Tensor, "*members batch time hidden"],
-    weight: Float[Tensor, "*members hidden state"],
-    head_weight: Float[Tensor, "*members heads state"],
-    head_bias: Float[Tensor, "*members heads"],
-    initial: tuple[Float[Tensor, "*members batch hidden"], Float[Tensor, "*members batch memory"]],
+    inputs: Float[Tensor, "batch time hidden"],
+    weight: Float[Tensor, "hidden state"],
+    head_weight: Float[Tensor, "heads state"],
+    head_bias: Float[Tensor, " heads"],
+    initial: tuple[Float[Tensor, "batch hidden"], Float[Tensor, "batch memory"]],
     heads: Heads,
-) -> tuple[Float[Tensor, "*members batch time hidden"], Float[Tensor, "*members batch time memory"]]:
+) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch time memory"]]:
     """Returns the states h_t = relu(x_t + W [h_{t-1}, m_{t-1}]) and the memories m_t.
 
     Args:
@@ -124,42 +121,40 @@ def _check(
     initial: tuple[Tensor, Tensor],
     heads: Heads,
 ) -> None:
-    require_sequence(
-        "inputs", inputs, "members batch time hidden" if inputs.ndim == 4 else "batch time hidden"
-    )
-    axes, batch, hidden = inputs.shape[:-3], inputs.shape[-3], inputs.shape[-1]
+    require_sequence("inputs", inputs, "batch time hidden")
+    batch, _, hidden = inputs.shape
     state = hidden + heads.memory
-    require_like("weight", weight, (*axes, hidden, state), inputs)
-    require_like("head_weight", head_weight, (*axes, heads.width, state), inputs)
-    require_like("head_bias", head_bias, (*axes, heads.width), inputs)
-    require_like("initial", initial[0], (*axes, batch, hidden), inputs)
-    require_like("initial memory", initial[1], (*axes, batch, heads.memory), inputs)
+    require_like("weight", weight, (hidden, state), inputs)
+    require_like("head_weight", head_weight, (heads.width, state), inputs)
+    require_like("head_bias", head_bias, (heads.width,), inputs)
+    require_like("initial", initial[0], (batch, hidden), inputs)
+    require_like("initial memory", initial[1], (batch, heads.memory), inputs)
 
 
 def _sizes(heads: Heads) -> tuple[int, int, int, int]:
     return heads.memory, heads.count, int(heads.factored), int(heads.rectified)
 
 
-class _Nru(MemberFunction):
+class _Nru(torch.autograd.Function):
     @staticmethod
     def forward(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
         *given, heads, keep = arguments
         inputs, weight, head_weight, head_bias, *initial = (dense(tensor) for tensor in given)
-        axes = inputs.shape[:3]
+        axes = inputs.shape[:2]
         states, memories = torch.empty_like(inputs), inputs.new_empty(*axes, heads.memory)
-        saved = inputs.new_empty(*axes, heads.width) if keep else inputs.new_empty(axes[0], 0)
+        saved = inputs.new_empty(*axes, heads.width) if keep else inputs.new_empty(0)
         call(
             "nru_forward",
             *(inputs, weight, head_weight, head_bias, *initial),
             *(states, memories, or_none(saved)),
-            *(*inputs.shape, *_sizes(heads)),
+            *(1, *inputs.shape, *_sizes(heads)),
         )
         return states, memories, saved
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, head_weight, _, h0, m0, ctx.heads, _ = inputs
-        MemberFunction.keep(ctx, output[2], weight, head_weight, h0, m0, *output)
+        keep_tensors(ctx, output[2], weight, head_weight, h0, m0, *output)
 
     @staticmethod
     @once_differentiable
@@ -171,7 +166,7 @@ class _Nru(MemberFunction):
             "nru_backward",
             *(weight, head_weight, states, saved, dense_or_none(dstates), dense_or_none(dmemories)),
             *(dinputs, dheads, dh0, dm0),
-            *(*states.shape, *_sizes(ctx.heads)),
+            *(1, *states.shape, *_sizes(ctx.heads)),
         )
         before, kept = shifted(h0, states), shifted(m0, memories)
         dweight, _ = weight_gradients(dinputs, torch.cat([before, kept], dim=-1))

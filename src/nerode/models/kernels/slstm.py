@@ -1,7 +1,4 @@
-"""The step loop of the sLSTM cell, fast on the CPU.
-
-All tensors may have one more axis in front: that of members.
-"""
+"""The step loop of the sLSTM cell, fast on the CPU."""
 
 from __future__ import annotations
 
@@ -14,9 +11,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nerode.models.kernels.arguments import (
-    MemberFunction,
     dense_or_none,
     empty_gates,
+    keep_tensors,
     or_none,
     require_like,
     require_sequence,
@@ -30,8 +27,8 @@ Cell = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def slstm(
-    inputs: Float[Tensor, "*members batch time gates"],
-    weight: Float[Tensor, "*members heads gates_of_head size"],
+    inputs: Float[Tensor, "batch time gates"],
+    weight: Float[Tensor, "heads gates_of_head size"],
     initial: Cell,
     *,
     exponential_forget: bool = False,
@@ -65,29 +62,28 @@ def _plain(inputs: Tensor, weight: Tensor, *initial: Tensor, exponential_forget:
 
 
 def _check(inputs: Tensor, weight: Tensor, initial: Cell) -> None:
-    members = "members " if inputs.ndim == 4 else ""
-    require_sequence("inputs", inputs, f"{members}batch time 4*heads*size")
-    require_sequence("weight", weight, f"{members}heads 4*size size")
-    axes, (heads, _, size) = inputs.shape[:-3], weight.shape[-3:]
-    require_like("weight", weight, (*axes, heads, 4 * size, size), inputs)
-    require_like("inputs", inputs, (*inputs.shape[:-1], 4 * heads * size), inputs)
+    require_sequence("inputs", inputs, "batch time 4*heads*size")
+    require_sequence("weight", weight, "heads 4*size size")
+    (batch, time, _), (heads, _, size) = inputs.shape, weight.shape
+    require_like("weight", weight, (heads, 4 * size, size), inputs)
+    require_like("inputs", inputs, (batch, time, 4 * heads * size), inputs)
     for name, part in zip("hcnm", initial, strict=True):
-        require_like(f"initial {name}", part, (*axes, inputs.shape[-3], heads * size), inputs)
+        require_like(f"initial {name}", part, (batch, heads * size), inputs)
 
 
-class _Slstm(MemberFunction):
+class _Slstm(torch.autograd.Function):
     @staticmethod
     def forward(*arguments: Any) -> tuple[Tensor, ...]:
         *given, exponential_forget, keep = arguments
         inputs, weight, *initial = (dense(tensor) for tensor in given)
-        _, heads, _, size = weight.shape
-        outputs = [inputs.new_empty(*inputs.shape[:3], heads * size) for _ in range(4)]
+        heads, _, size = weight.shape
+        outputs = [inputs.new_empty(*inputs.shape[:2], heads * size) for _ in range(4)]
         saved = empty_gates(outputs[0], 5, keep=keep)
         call(
             "slstm_forward",
             *(inputs, weight, *initial),
             *(*outputs, or_none(saved)),
-            *(*inputs.shape[:3], heads, size, int(exponential_forget)),
+            *(1, *inputs.shape[:2], heads, size, int(exponential_forget)),
         )
         return (*outputs, saved)
 
@@ -95,30 +91,31 @@ class _Slstm(MemberFunction):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         _, weight, h0, c0, n0, *_ = inputs
         h, c, n, _, saved = output
-        MemberFunction.keep(ctx, saved, weight, h0, c0, n0, h, c, n, saved)
+        keep_tensors(ctx, saved, weight, h0, c0, n0, h, c, n, saved)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
         weight, h0, c0, n0, h, c, n, saved = (dense(tensor) for tensor in ctx.saved_tensors)
-        members, batch, time, hidden = h.shape
-        _, heads, _, size = weight.shape
-        dinputs = h.new_empty(members, batch, time, 4 * hidden)
+        batch, time, hidden = h.shape
+        heads, _, size = weight.shape
+        dinputs = h.new_empty(batch, time, 4 * hidden)
         dinitial = [torch.empty_like(h0) for _ in range(4)]
         call(
             "slstm_backward",
             *(weight, c0, n0, c, n, saved),
             *(dense_or_none(gradient) for gradient in gradients[:4]),
             *(dinputs, *dinitial),
-            *(members, batch, time, heads, size),
+            *(1, batch, time, heads, size),
         )
-        dsums = dinputs.view(members, batch * time, 4, heads, size)
-        before = shifted(h0, h).view(members, batch * time, heads, size)
-        # Head by head: one product for all of them would first copy everything into another order, slowly.
+        dsums = dinputs.view(1, batch * time, 4, heads, size)
+        before = shifted(h0, h).view(1, batch * time, heads, size)
+        # Head by head: one product for all of them would first copy everything into another order, slowly. A
+        # product of stacks, although there is one matrix: torch rounds others otherwise, and kept runs hold.
         dweight = torch.stack(
             [dsums[..., head, :].flatten(2).transpose(1, 2) @ before[..., head, :] for head in range(heads)],
             dim=1,
-        )
+        )[0]
         return dinputs, dweight, *dinitial, None, None
 
 
