@@ -20,7 +20,7 @@ from benchmarks._preset_scores import score_of
 from nerode.analysis.settle import settled_or_new
 from nerode.core import Budget, write_atomically
 from nerode.records import RunStore, read_toml
-from nerode.study import told_end
+from nerode.study import read_run_files
 from nerode.training import specs_of_seeds
 from nerode.training.runs import run_in
 
@@ -77,7 +77,7 @@ def run_preset(row: Row) -> list[dict[str, Any]]:
                     "cpu_seconds": round(record.cpu_seconds, 2),
                     "test_cpu_seconds": round(record.evaluation_cpu_seconds, 2),
                     "parameters": record.parameters,
-                    "end": told_end(folder),
+                    "end": read_run_files([folder])[0][0].status_line,
                     "scores": {name: round(score_of(record, name), 4) for name in row.shows},
                 }
             )

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from nerode.cli.settling import LEGEND
 from nerode.cli.train import Board
+from nerode.records import STATUS_LEGEND
 from nerode.tasks import all_tasks
 from nerode.training import ProgressEvent, make_specs, run_key
 from tests.cli.runner import run
@@ -194,8 +194,9 @@ def test_a_certified_run_has_one_outcome_and_verify_agrees(tmp_path):
     (folder,) = [path for path in tmp_path.iterdir() if (path / "result.json").exists()]
     assert f"● {folder}: proved for parity at every length" in shown.out
     assert "deltanet-signed: possible: proved at every length." in shown.out
+    assert f"Next\n  nerode verify {folder}\n" in shown.out
     for other in ("refuted", "fails first", "unsettled", "◐ "):
-        assert other not in shown.out.replace(LEGEND, "")
+        assert other not in shown.out.replace(STATUS_LEGEND, "")
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {"model", "settled"}
     verified = run("verify", str(folder))
     assert verified.code == 0, verified.err

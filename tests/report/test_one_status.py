@@ -65,7 +65,7 @@ def test_no_sentence_table_or_bar_calls_it_correct(store: Path) -> None:
     assert item.successes is not None
     assert item.successes.bars[0].text == "0 of 2"
     (outcome,) = read_runs(store)
-    assert (outcome.end, outcome.generalises) == ("refuted", False)
+    assert (outcome.status, outcome.generalises) == ("refuted", False)
 
 
 def test_every_curve_has_a_cross_at_the_word_on_the_page_and_in_the_paper(
@@ -108,6 +108,7 @@ def test_it_is_a_disagreement_where_theory_says_yes(store: Path) -> None:
         longest=400,
         reaches=run_status(record, REFUTED).tested or None,
         diverged=False,
+        status=str(run_status(record, REFUTED)),
         settled="refuted",
         fails_first=12,
     )

@@ -216,6 +216,7 @@ class Trained:
         longest: the longest length that was tested.
         reaches: the longest tested length that is mastered with all shorter ones; None if none is.
         diverged: whether it has no model.
+        status: in words: proved, refuted or tested.
         settled: "proved", "refuted" or "unsettled"; empty if `nerode prove` was not asked.
         fails_first: the length of the failing word, if it is refuted.
     """
@@ -225,6 +226,7 @@ class Trained:
     longest: int | None
     reaches: int | None
     diverged: bool
+    status: str = ""
     settled: str = ""
     fails_first: int | None = None
 
@@ -352,6 +354,7 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
         architecture = _only(folder, names_in_theory(spec_model_config(spec.model, task).layers))
     replays = trust_code or not spec.model.module
     end, kept = _end(folder, budget, trust_code) if replays else (None, ())
+    status = run_status(record, end)
     return FolderContent(
         architecture=architecture,
         label=label,
@@ -362,8 +365,9 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
             folder=str(folder),
             seed=spec.run.seed,
             longest=max((score.length for score in record.evaluations), default=None),
-            reaches=run_status(record, end).tested or None,
+            reaches=status.tested or None,
             diverged=record.divergence is not None,
+            status=str(status),
             settled="" if end is None else end.status,
             fails_first=None if end is None else end.first_wrong_length,
         ),

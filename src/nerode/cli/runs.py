@@ -18,7 +18,6 @@ from nerode.records import (
     list_runs,
     prune as prune_store,
     read_result,
-    read_run,
     removable,
 )
 from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
@@ -72,7 +71,7 @@ def list_command(folder: Path, as_json: bool) -> None:
             click.echo(json.dumps({"run": name, "status": status, "message": failures.get(name, "")}))
         return
     rows = [list_row(run.name, run.spec, run.result, settled_run(folder / run.name)) for run in good]
-    rows += [(name, "", "", "", "", status, failures.get(name, ""), "") for name, status in others]
+    rows += [(name, "", "", "", "", status, failures.get(name, "")) for name, status in others]
     click.echo(plain_columns(LIST_HEADINGS, rows))
 
 
@@ -100,9 +99,9 @@ def show_command(folder: Path, run: str, as_json: bool) -> None:
     plain = [(n, str(v)) for n, v in flatten({**chosen.result, "key": chosen.key}) if n != "evaluations"]
     console.print(name_table(("found", "value"), plain))
     if "measure" in result:
-        record = read_run(folder / chosen.name)
+        (shown,), _ = read_run_files([folder / chosen.name])
         console.print()
-        console.print(results_table([record], record.measure))
+        console.print(results_table([shown], shown.record.measure))
 
 
 @runs.command("table")
@@ -118,10 +117,10 @@ def table_command(folder: Path, measure: Measure | None) -> None:
     found, left_out = read_run_files([folder])
     console = make_console()
     for task in group_runs(found, measure=measure):
-        records = [run.record for model in task.models for run in model.runs]
+        grouped = [run for model in task.models for run in model.runs]
         console.print(f"{task.title}; {MEASURES[task.measure]}:\n", markup=False)
-        console.print(results_table(records, task.measure))
-        if (axes := axes_table(records, task.measure)) is not None:
+        console.print(results_table(grouped, task.measure))
+        if (axes := axes_table([run.record for run in grouped], task.measure)) is not None:
             console.print(axes)
         console.print()
     for item in left_out:

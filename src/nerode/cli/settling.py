@@ -1,8 +1,8 @@
-"""The end of commands that train: each run proved, refuted or unsettled; the conclusion; the next steps."""
+"""What commands print after training: the status of each run, the conclusion, the next steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from nerode.report import make_console, quote
 from nerode.study import RunFile, TaskGroup, TheoryOfRuns, conclude_task, group_runs
 
 if TYPE_CHECKING:
-    from nerode.records import RunRecord, Settlement
+    from nerode.records import RunRecord
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,9 +23,7 @@ SETTLE_SECONDS = 3.0
 """CPU seconds in which a run is settled, unless the user gives others."""
 
 REPLAY_SECONDS = 600.0
-"""CPU seconds in which the proof that a run ended with is replayed."""
-
-LEGEND = "settled: ● proved at every length  ○ fails on a word of this length  ◐ open beyond this length"
+"""CPU seconds in which the proof that the judge of a run found is replayed."""
 
 
 class SettleSeconds(click.ParamType[float]):
@@ -52,8 +50,8 @@ def settle_option(command: F) -> F:
 
 def settle_runs(
     runs: Iterable[tuple[RunRecord, Path]], seconds: float, *, named: Collection[str]
-) -> dict[str, Settlement]:
-    """Returns the ends of the runs that did not diverge, by key; none if there are no seconds.
+) -> list[RunFile]:
+    """Returns the runs with their settlements; those that diverged have none, nor has any without seconds.
 
     Args:
         runs: the records and their folders, some of which may have been there before.
@@ -61,62 +59,68 @@ def settle_runs(
         named: the modules that the user has named or trusted in this command. What the record of a run names
             is data, and is run only if it is one of these.
     """
+    found = {record.key: RunFile(folder=folder, record=record) for record, folder in runs}
     if not seconds:
-        return {}
+        return list(found.values())
     from nerode.analysis.settle import settled_or_new
 
-    wanted = [(record, folder) for record, folder in runs if record.divergence is None]
-    found = {}
+    wanted = [(run.record, run.folder) for run in found.values() if run.record.divergence is None]
     with Progress("settling", len(wanted)) as progress:
         for record, folder in wanted:
             # What the judge of a run has proved is replayed to the end.
             judged = record.stopped == "judge"
             budget = Budget(seconds=max(seconds, REPLAY_SECONDS) if judged else seconds)
             trusted = record.spec.model.module in named
-            end = found[record.key] = settled_or_new(folder, budget=budget, trust_code=trusted)
-            progress.end(f"{record.title} seed {record.spec.run.seed}: {end.mark} {end.status}")
-    return found
+            settled = settled_or_new(folder, budget=budget, trust_code=trusted)
+            run = found[record.key] = RunFile(folder=folder, record=record, settled=settled)
+            progress.end(f"{record.title} seed {run.seed}: {run.status()}")
+    return list(found.values())
 
 
-def show_conclusion(
-    runs: Sequence[tuple[RunRecord, Path]], settled: Mapping[str, Settlement], *, out: Path | None
-) -> None:
+def show_conclusion(runs: Sequence[RunFile], *, out: Path) -> None:
     """Prints a sentence per model, theory beside training, and the commands that go on from here.
 
     Args:
-        runs: the records and their folders.
-        settled: the ends of the runs, by key.
-        out: the folder of all runs; None if nothing was kept.
+        runs: the runs.
+        out: the folder of all of them.
     """
     console = make_console()
-    tasks = group_runs(
-        [RunFile(folder=folder, record=record, settled=settled.get(record.key)) for record, folder in runs]
-    )
+    tasks = group_runs(runs)
     steps: list[tuple[str, str]] = []
     for task in tasks:
         theory = TheoryOfRuns(task)
         console.print(f"\n{task.title if len(tasks) > 1 else 'Conclusion'}", style="bold", markup=False)
         for sentence in conclude_task(task, theory):
             console.print(f"  {sentence}", markup=False)
-        if theory.language is not None and out is not None:
+        if theory.language is not None:
             steps.append(
                 (
                     f"nerode report {out} --language {quote(_asked(task))}",
                     "theory, compiler, training and proofs in one table",
                 )
             )
-    if out is None or not runs:
+    if not runs:
         return
-    record, folder = next(((r, f) for r, f in runs if r.divergence is None), runs[0])
+    first = next((run for run in runs if run.record.divergence is None), runs[0])
+    proved = next((run for run in runs if run.status().kind == "proved"), None)
     steps = [(f"nerode report {out}", "curves, tables and theory on one page"), *steps]
-    seed = f"{record.title}, seed {record.complete.run.seed}"
-    trust = " --trust-code" if record.spec.model.module else ""
+    if proved is not None:
+        steps.insert(0, (f"nerode verify {_place(proved)}", f"replay the proof of {_named(proved)}"))
     steps.append(
-        (f"nerode analyse {folder}{trust}", f"look inside {seed}; `nerode runs ls {out}` lists all keys")
+        (f"nerode analyse {_place(first)}", f"look inside {_named(first)}; `nerode runs ls {out}` lists all")
     )
     console.print("\nNext", style="bold")
     for command, what in steps:
         console.print(f"  {command}\n      {what}", markup=False, soft_wrap=True)
+
+
+def _place(run: RunFile) -> str:
+    """The folder of a run as another command takes it."""
+    return f"{run.folder}{' --trust-code' if run.record.spec.model.module else ''}"
+
+
+def _named(run: RunFile) -> str:
+    return f"{run.record.title}, seed {run.seed}"
 
 
 def _asked(task: TaskGroup) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nerode.cli.progress import Progress
-from nerode.cli.settling import LEGEND, settle_runs, show_conclusion
+from nerode.cli.settling import settle_runs, show_conclusion
 from nerode.core import InputError, plural
-from nerode.records import RunStore, claim_store, read_result, read_run
+from nerode.records import STATUS_LEGEND, RunStore, claim_store, read_result, read_run
 from nerode.report import make_console, results_table
 from nerode.study import MEASURES, RESULT_KEYS, run_item
 from nerode.sweeps import read_sweep
@@ -122,7 +122,7 @@ def _show(
     bad = {outcome.key: outcome for outcome in report.problems}
     folders = [store.folder(key) for key in report.keys if key not in bad]
     records = [read_run(folder) for folder in folders]
-    settled = settle_runs(zip(records, folders, strict=True), settle, named=named)
+    found = settle_runs(zip(records, folders, strict=True), settle, named=named)
     if as_json:
         for folder in folders:
             click.echo(json.dumps(run_item(read_result(folder), folder), ensure_ascii=False))
@@ -134,9 +134,8 @@ def _show(
     if folders:
         measure = records[0].measure
         console.print(f"{MEASURES[measure]}:\n")
-        console.print(results_table(records, measure, settled or None, width=console.width))
-        if settled:
-            console.print(f"\n{LEGEND}")
+        console.print(results_table(found, measure, width=console.width))
+        console.print(f"\n{STATUS_LEGEND}")
     new = len(report.outcomes) - len(bad)
     console.print(
         f"\n{plural(len(report.keys), 'run')}: {len(report.before)} done before, {new} now, {len(bad)} not "
@@ -146,4 +145,4 @@ def _show(
         console.print(f"a folder that could not be read was set aside: {path}")
     for outcome in bad.values():
         console.print(f"{outcome.key[:16]} {outcome.status}: {outcome.message}", markup=False)
-    show_conclusion(list(zip(records, folders, strict=True)), settled, out=store.root)
+    show_conclusion(found, out=store.root)

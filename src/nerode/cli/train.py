@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,15 +23,17 @@ from nerode.cli.options import (
     split_names,
     trust_option,
 )
-from nerode.cli.settling import LEGEND, SETTLE_SECONDS, settle_option, settle_runs, show_conclusion
+from nerode.cli.settling import SETTLE_SECONDS, settle_option, settle_runs, show_conclusion
 from nerode.cli.sweeps import EXECUTORS, train_file
 from nerode.core import InputError
+from nerode.records import STATUS_LEGEND
 from nerode.report import RunRow, axes_table, live_table, make_console, results_table, settlement_lines
 from nerode.study import MEASURES, run_item
 from nerode.sweeps import TRACKERS, Tracker, open_tracker
 
 if TYPE_CHECKING:
-    from nerode.records import RunRecord, Settlement, TrainSpec
+    from nerode.records import RunRecord, TrainSpec
+    from nerode.study import RunFile
     from nerode.training import ProgressEvent
 
 
@@ -185,18 +187,17 @@ def train(
     folders = [out / run_name(record.key) for record in records]
     named = {spec.model.module for spec in specs if spec.model.module}
     seconds = settle or (SETTLE_SECONDS if certify else 0.0)
-    settled = settle_runs(zip(records, folders, strict=True), seconds, named=named)
+    runs = settle_runs(zip(records, folders, strict=True), seconds, named=named)
     if as_json:
         for record in records:
             item = run_item(record.to_json(), out / run_name(record.key))
             click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
     else:
-        _show(specs, records, settled)
+        _show(specs, runs)
         if certify:
-            _show_proofs(records, folders, settled)
-        show_conclusion(list(zip(records, folders, strict=True)), settled, out=out)
-    proved = all(settled[r.key].status == "proved" for r in records if r.key in settled)
-    sys.exit(1 if certify and not (proved and len(settled) == len(records)) else 0)
+            _show_proofs(runs)
+        show_conclusion(runs, out=out)
+    sys.exit(1 if certify and any(run.status().kind != "proved" for run in runs) else 0)
 
 
 def _refuse_given(names: Collection[str], why: str) -> None:
@@ -212,11 +213,11 @@ def _refuse_given(names: Collection[str], why: str) -> None:
         raise InputError(f"{why}; leave {', '.join(given)} out")
 
 
-def _show_proofs(records: list[RunRecord], folders: list[Path], settled: dict[str, Settlement]) -> None:
-    """Prints how each run ended that was to be proved."""
-    for record, folder in zip(records, folders, strict=True):
-        if record.key in settled:
-            click.echo("\n" + "\n".join(settlement_lines(settled[record.key], name=str(folder))))
+def _show_proofs(runs: Sequence[RunFile]) -> None:
+    """Prints the settlement of each run that was to be proved."""
+    for run in runs:
+        if run.settled is not None:
+            click.echo("\n" + "\n".join(settlement_lines(run.settled, name=str(run.folder))))
 
 
 def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -377,20 +378,18 @@ class Board:
             click.echo(row.line(), err=True)
 
 
-def _show(specs: list[TrainSpec], records: list[RunRecord], settled: dict[str, Settlement]) -> None:
+def _show(specs: list[TrainSpec], runs: Sequence[RunFile]) -> None:
     from nerode.tasks import build_task
 
     console = make_console()
     measure = specs[0].run.measure
     low, high = build_task(specs[0].task).training_lengths
     console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(records, measure, settled or None, width=console.width))
-    axes = axes_table(records, measure)
+    console.print(results_table(runs, measure, width=console.width))
+    axes = axes_table([run.record for run in runs], measure)
     if axes is not None:
         console.print()
         console.print(axes)
     threshold = specs[0].run.test_threshold
-    console.print(f"\nreaches: {threshold:g} or more there and at every shorter length tested")
-    if settled:
-        console.print(LEGEND)
+    console.print(f"\n{STATUS_LEGEND}; tests are passed from {threshold:g}")
     console.print("Every seed is listed; nothing was chosen by its score.")

@@ -59,14 +59,18 @@ if TYPE_CHECKING:
         read_import,
     )
     from nerode.records.settlement import (
+        EXACT_NETWORK,
         MARKS,
         SETTLED,
         SETTLED_CERTIFICATE,
         SETTLEMENT_FILE,
+        STATUS_LEGEND,
+        WEIGHTS,
         RunStatus,
         Settlement,
         read_settlement,
         run_status,
+        status_of_tests,
     )
     from nerode.records.spec import (
         MAX_LENGTH,
@@ -140,8 +144,8 @@ __getattr__, __dir__, __all__ = attach(
             "RunRecord extrapolates_to first_failing_length join_scores read_import"
         ),
         "nerode.records.settlement": (
-            "MARKS SETTLED SETTLED_CERTIFICATE SETTLEMENT_FILE RunStatus Settlement read_settlement "
-            "run_status"
+            "EXACT_NETWORK MARKS SETTLED SETTLED_CERTIFICATE SETTLEMENT_FILE STATUS_LEGEND WEIGHTS RunStatus "
+            "Settlement read_settlement run_status status_of_tests"
         ),
         "nerode.records.spec": (
             "MAX_LENGTH CompleteSpec Curriculum ExactSpec FeedForward Measure ModelSpec Norm OptimiserSpec "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +22,15 @@ SETTLED_CERTIFICATE = "certificate.json"
 
 Status = Literal["proved", "refuted", "unsettled"]
 
-MARKS: dict[str, str] = {"proved": "●", "refuted": "○", "unsettled": "◐"}
-"""The marks of pages and tables."""
+MARKS: dict[str, str] = {"proved": "●", "refuted": "○", "unsettled": "◐", "tested": "◐"}
+"""The marks of pages and tables, for settlements and for runs."""
+
+STATUS_LEGEND = "status: ● proved at every length  ○ n: wrong at length n  ◐ n: tested to length n"
+"""The marks of a column of run statuses, in one line."""
+
+EXACT_NETWORK = "the exact network"
+WEIGHTS = "the weights"
+"""The two things that a claim can be about, as commands and pages call them."""
 
 MOST_BYTES = 1 << 20
 
@@ -147,9 +155,10 @@ class RunStatus:
 
     @property
     def cell(self) -> str:
-        """The mark with the length."""
-        mark = MARKS["unsettled" if self.kind == "tested" else self.kind]
-        return mark if self.kind == "proved" else f"{mark} {self.length}"
+        """The mark with the length; a dash where nothing was tested."""
+        if self.kind == "tested" and not self.length:
+            return "–"
+        return MARKS[self.kind] if self.kind == "proved" else f"{MARKS[self.kind]} {self.length}"
 
     def __str__(self) -> str:
         """The status in words."""
@@ -168,9 +177,7 @@ def run_status(
     measure: Measure | None = None,
     threshold: float | None = None,
 ) -> RunStatus:
-    """Returns the status of a run; no other function decides it.
-
-    A run is refuted at the least of the length of its wrong word and of the first test that it fails.
+    """Returns the status of a run; tables, figures, sentences and pages all ask this function.
 
     Args:
         record: of the run.
@@ -178,14 +185,28 @@ def run_status(
         measure: the accuracy that tests are judged by; by default that of the run.
         threshold: the accuracy from which a test is passed; by default that of the run.
     """
-    lengths = [score.length for score in record.evaluations]
-    if settlement is not None and settlement.status == "proved":
-        return RunStatus(kind="proved", length=0, tested=max(lengths, default=0))
     failing = first_failing_length(
         record.evaluations,
         measure=measure or record.measure,
         threshold=record.threshold if threshold is None else threshold,
     )
+    return status_of_tests([score.length for score in record.evaluations], failing, settlement)
+
+
+def status_of_tests(
+    lengths: Collection[int], failing: int | None, settlement: Settlement | None
+) -> RunStatus:
+    """Returns the status that follows from tests and a settlement.
+
+    A run is refuted at the least of the length of its wrong word and of the first test that it fails.
+
+    Args:
+        lengths: all tested lengths.
+        failing: the first of them whose test is failed; None if there is none.
+        settlement: what `nerode prove` has found; None if it was not asked.
+    """
+    if settlement is not None and settlement.status == "proved":
+        return RunStatus(kind="proved", length=0, tested=max(lengths, default=0))
     word = None if settlement is None else settlement.first_wrong_length
     wrong = min((n for n in (failing, word) if n is not None), default=None)
     tested = max((n for n in lengths if wrong is None or n < wrong), default=0)

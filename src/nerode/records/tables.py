@@ -130,7 +130,7 @@ class LineResult:
         spec: tables of the runs.
         claims: what was proved of a compiled network, as its certificate has it.
         note: what differs from the paper.
-        ends: how each run ended that is settled: its mark, and the word that it gets wrong.
+        ends: the status of each run: its mark with a length, and the word that it gets wrong.
         commits: the source of each run.
         weights: SHA-256 of the file of weights of each run; empty for one that diverged.
         curves: of each run, the step and the validation accuracy, at most `CURVE` of them.

@@ -56,10 +56,8 @@ if TYPE_CHECKING:
         name_run,
         read_run_files,
         run_item,
-        settled_cell,
         settled_run,
         task_title,
-        told_end,
     )
     from nerode.study.trained import (
         READINGS,
@@ -97,8 +95,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.study.runs": (
             "LIST_HEADINGS MEASURES RESULT_KEYS LeftOut ModelGroup RunFile Runs TaskGroup find_runs "
-            "group_runs labelled_groups list_row name_run read_run_files run_item settled_cell settled_run "
-            "task_title told_end"
+            "group_runs labelled_groups list_row name_run read_run_files run_item settled_run task_title"
         ),
         "nerode.study.trained": (
             "READINGS Disagreement TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nerode.core import plural
-from nerode.records import RunStatus, TableResult, first_failing_length, run_status
+from nerode.records import RunStatus, TableResult, first_failing_length
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.study.trained import TheoryOfRuns
 
@@ -43,10 +43,7 @@ def conclude_model(task: TaskGroup, model: ModelGroup, status: str | None) -> st
         model: all seeds of one model.
         status: "yes", "no" or "open"; None where theory does not speak of the model or the task.
     """
-    seeds = [
-        run_status(run.record, run.settled, measure=task.measure, threshold=task.threshold)
-        for run in model.runs
-    ]
+    seeds = [run.status(measure=task.measure, threshold=task.threshold) for run in model.runs]
     longest = max(model.lengths, default=0)
     proved = sum(seed.kind == "proved" for seed in seeds)
     passing = sum(seed.passes(longest) for seed in seeds)

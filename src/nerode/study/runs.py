@@ -16,11 +16,13 @@ from nerode.records import (
     RESULT,
     Measure,
     RunRecord,
+    RunStatus,
     RunStore,
     Settlement,
     read_run,
     read_settlement,
     run_status,
+    status_of_tests,
 )
 from nerode.study.words import shorten
 
@@ -59,6 +61,18 @@ class RunFile:
     def seed(self) -> int:
         """The seed."""
         return self.record.complete.run.seed
+
+    def status(self, *, measure: Measure | None = None, threshold: float | None = None) -> RunStatus:
+        """Returns its status by a measure and a threshold; by default those of the run."""
+        return run_status(self.record, self.settled, measure=measure, threshold=threshold)
+
+    @property
+    def status_line(self) -> str:
+        """The status as in a table, with the word that the run gets wrong if it is that which counts."""
+        status, settled = self.status(), self.settled
+        if settled is None or settled.word is None or len(settled.word) != status.length:
+            return status.cell
+        return f"{status.cell}: {_shown(settled.word)}{_of_test(settled)}"
 
     @property
     def ignored_margins(self) -> dict[int, float]:
@@ -290,9 +304,9 @@ class ModelGroup:
         return [run.seed for run in self.runs]
 
     @property
-    def ends(self) -> tuple[str, ...]:
-        """The ends of the runs that are settled: a mark, and the word that a run gets wrong."""
-        return tuple(told_end(run.settled) for run in self.runs if run.settled is not None)
+    def statuses(self) -> tuple[str, ...]:
+        """The statuses of the runs: a mark with a length, and the word that a run gets wrong."""
+        return tuple(run.status_line for run in self.runs)
 
     @property
     def diverged(self) -> list[int]:
@@ -334,10 +348,7 @@ class ModelGroup:
 
     def mastering(self, length: int, measure: Measure, threshold: float) -> int:
         """Returns how many runs pass the tests of a length and of all shorter ones, without a wrong word."""
-        return sum(
-            run_status(run.record, run.settled, measure=measure, threshold=threshold).passes(length)
-            for run in self.runs
-        )
+        return sum(run.status(measure=measure, threshold=threshold).passes(length) for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,7 +439,7 @@ RESULT_KEYS = (
 """What the JSON object of a run takes over from its result."""
 
 
-LIST_HEADINGS = ("run", "task", "model", "seed", "steps", "", "reaches", "settled")
+LIST_HEADINGS = ("run", "task", "model", "seed", "steps", "", "status")
 
 
 def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
@@ -447,7 +458,7 @@ def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def settled_run(folder: Path | None) -> Settlement | None:
-    """Returns the end that is kept of a run; None if there is none, or none about its weights.
+    """Returns the stored settlement of a run; None if there is none, or none about its weights.
 
     Lists do not replay it: `nerode verify RUN` and `nerode report --language` do.
     """
@@ -456,23 +467,6 @@ def settled_run(folder: Path | None) -> Settlement | None:
         return known if folder is None or known is None or known.weights == run_tensor_hash(folder) else None
     except FormatError:
         return None
-
-
-def settled_cell(settled: Settlement | None) -> str:
-    """Returns the end of a run in a cell: its mark, with the length of a failing word or the one reached."""
-    if settled is None:
-        return ""
-    number = {"proved": "", "refuted": settled.first_wrong_length, "unsettled": settled.length}
-    return f"{settled.mark} {number[settled.status]}".strip()
-
-
-def told_end(settled: Settlement | None) -> str:
-    """Returns the end of a run in words: its mark, and the word that it gets wrong; empty if not settled."""
-    if settled is None:
-        return ""
-    if settled.word is None:
-        return settled_cell(settled)
-    return f"{settled_cell(settled)}: {_shown(settled.word)}{_of_test(settled)}"
 
 
 def _shown(word: Sequence[str]) -> str:
@@ -504,19 +498,21 @@ def name_run(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, An
 def list_row(
     name: str, spec: Mapping[str, Any], result: Mapping[str, Any], settled: Settlement | None = None
 ) -> tuple[str, ...]:
-    """Returns a finished run as cells: folder, task, model, seed, steps, stop, reach, and its end."""
-    named = name_run(spec, result)
-    reaches = result.get("extrapolates_to")
-    wrong = None if settled is None else settled.first_wrong_length
-    if isinstance(reaches, int) and wrong is not None and wrong <= reaches:
-        reaches = None
+    """Returns a finished run as cells: folder, task, model, seed, steps, stop and status."""
+    scores = result.get("evaluations")
+    lengths = [_inside(score, "length") for score in (scores if isinstance(scores, list) else ())]
+    failing = result.get("first_failing_length")
+    status = status_of_tests(
+        [length for length in lengths if isinstance(length, int)],
+        failing if isinstance(failing, int) else None,
+        settled,
+    )
     return (
         name,
-        *("" if value is None else str(value) for value in named.values()),
+        *("" if value is None else str(value) for value in name_run(spec, result).values()),
         f"{result['steps']:,}" if isinstance(result.get("steps"), int) else "",
         {"divergence": "diverged", "threshold": "done, learnt"}.get(str(result.get("stopped")), "done"),
-        "–" if reaches is None else str(reaches),
-        settled_cell(settled),
+        status.cell,
     )
 
 

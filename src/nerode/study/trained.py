@@ -268,7 +268,7 @@ class TrainingOutcome:
         seeds: how many runs.
         threshold: the share from which a length counts as mastered.
         source: the command or the folder that it comes from.
-        ends: how each run ended that is settled.
+        statuses: of the runs, each with its mark first; none where they were not stored.
     """
 
     language: str
@@ -278,13 +278,12 @@ class TrainingOutcome:
     seeds: int
     threshold: float
     source: str
-    ends: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
 
     @property
     def generalises(self) -> bool:
-        """Whether the median seed passes the longest tests and has no wrong word that is known."""
-        refuted = sum(end.startswith(MARKS["refuted"]) for end in self.ends)
-        return self.points[-1].median >= self.threshold and 2 * refuted <= self.seeds
+        """Whether the median seed passes the longest tests and at most half of the seeds are refuted."""
+        return self.points[-1].median >= self.threshold and 2 * self._count("refuted") <= self.seeds
 
     @property
     def learned(self) -> bool:
@@ -292,15 +291,18 @@ class TrainingOutcome:
         return self.points[0].median >= self.threshold
 
     @property
-    def end(self) -> str:
-        """The end of the trained networks: "proved" (one of them), "refuted" or "unsettled".
+    def status(self) -> str:
+        """The status of the trained networks: "proved" (one of them), "refuted" or "tested".
 
-        A network that fails at a tested length is refuted by that; one that does not is unsettled.
+        Those that fail at a tested length are refuted by that.
         """
-        if any(end.startswith(MARKS["proved"]) for end in self.ends):
+        if self._count("proved"):
             return "proved"
-        refuted = self.ends and all(end.startswith(MARKS["refuted"]) for end in self.ends)
-        return "refuted" if refuted or not self.generalises else "unsettled"
+        refuted = self.statuses and self._count("refuted") == len(self.statuses)
+        return "refuted" if refuted or not self.generalises else "tested"
+
+    def _count(self, kind: str) -> int:
+        return sum(status.startswith(MARKS[kind]) for status in self.statuses)
 
 
 def read_experiments(folder: Path) -> list[TrainingOutcome]:
@@ -344,17 +346,17 @@ def _settled_outcomes(path: Path) -> list[TrainingOutcome]:
             seeds=len(rows),
             threshold=1.0,
             source=_SETTLED_COMMAND,
-            ends=tuple(map(_settled_end, rows)),
+            statuses=tuple(map(_settled_status, rows)),
         )
         for (language, name, part, layers), rows in groups.items()
     ]
 
 
-def _settled_end(row: Mapping[str, Any]) -> str:
+def _settled_status(row: Mapping[str, Any]) -> str:
     status = row.get("status") or ("proved" if row.get("proved") else "unsettled")
-    told = {"proved": "every length", "unsettled": row.get("reason", "")}.get(status, "")
+    detail = {"proved": "every length", "unsettled": row.get("reason", "")}.get(status, "")
     word = row.get("word")
-    return " ".join(filter(None, (MARKS[status], told, " ".join(word[:24]) if word else "")))
+    return " ".join(filter(None, (MARKS[status], detail, " ".join(word[:24]) if word else "")))
 
 
 def _outcomes(table: TableResult) -> Iterator[TrainingOutcome]:
@@ -370,7 +372,7 @@ def _outcomes(table: TableResult) -> Iterator[TrainingOutcome]:
                 seeds=len(cells[0].values),
                 threshold=table.threshold,
                 source=table.command,
-                ends=line.ends,
+                statuses=line.ends,
             )
 
 
@@ -416,7 +418,7 @@ def _outcome(task: TaskGroup, model: ModelGroup, folder: Path) -> TrainingOutcom
         seeds=len(model.runs),
         threshold=record.threshold,
         source=str(folder),
-        ends=model.ends,
+        statuses=model.statuses,
     )
 
 

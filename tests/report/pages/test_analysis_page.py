@@ -31,9 +31,9 @@ def test_the_conclusion_says_how_the_run_is_settled():
     plain = bare_json()
     assert "word" not in conclude_analysis(plain)
     refuted = {**plain, "settled": {"status": "refuted", "letters": 98}}
-    assert "A search found a word of 98 letters that it gets wrong." in conclude_analysis(refuted)
+    assert "Refuted by a word of 98 letters." in conclude_analysis(refuted)
     proved = {**plain, "settled": {"status": "proved", "letters": None}}
-    assert "A proof at every length is kept" in conclude_analysis(proved)
+    assert "Proved at every length" in conclude_analysis(proved)
 
 
 def test_tables_say_what_was_found():

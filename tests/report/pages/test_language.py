@@ -239,9 +239,9 @@ def test_training_stands_beside_the_verdicts() -> None:
             seeds=3,
             threshold=0.9,
             source="runs",
-            ends=ends,
+            statuses=statuses,
         )
-        for language, name, ends in (
+        for language, name, statuses in (
             ("parity", "mamba", ()),
             ("parity", "lstm", ("● every length",)),
             ("other", "lstm", ()),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from nerode.records import Settlement
 from nerode.report.terminal.runs import (
     RunRow,
     axes_table,
@@ -15,6 +17,7 @@ from nerode.report.terminal.runs import (
     results_table,
     share,
 )
+from nerode.study import RunFile
 from tests.report.run_specimens import record as specimen, score
 
 
@@ -24,40 +27,40 @@ def text(view) -> list[str]:
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
-def record(title, seed, accuracies, *, diverged=False, reaches=None, axes=(), **more):
+def record(title, seed, accuracies, *, diverged=False, axes=(), **more):
     return specimen(
         title=title,
         seed=seed,
         steps=1000,
         cpu_seconds=2.34,
         divergence={"step": 3, "what": "loss"} if diverged else None,
-        extrapolates_to=reaches,
         evaluations=[score(a, length=n) for n, a in accuracies],
         axes=[{"axis": "gap", "value": v, "trained": False, "score": score(a)} for v, a in axes],
         **more,
     )
 
 
+def table(records, settled=None):
+    runs = [RunFile(folder=Path("run"), record=record, settled=settled) for record in records]
+    return [line.split() for line in text(results_table(runs, "token"))]
+
+
 def test_every_seed_and_then_median_and_range():
-    lines = text(
-        results_table(
-            [
-                record("mamba", 0, [(40, 1.0), (80, 0.5)], reaches=40),
-                record("mamba", 1, [(40, 0.25), (80, 0.125)]),
-                record("mamba", 2, [], diverged=True),
-                record("lstm", 0, [(40, 0.9999)], reaches=40),
-            ],
-            "token",
-        )
-    )
-    assert [line.split() for line in lines] == [
-        ["model", "seed", "steps", "cpu", "s", "40", "80", "reaches"],
-        ["mamba", "0", "1,000", "2.3", "1", ".500", "40"],
-        ["1", "1,000", "2.3", ".250", ".125", "–"],
+    assert table(
+        [
+            record("mamba", 0, [(40, 1.0), (80, 0.5)]),
+            record("mamba", 1, [(40, 0.25), (80, 0.125)]),
+            record("mamba", 2, [], diverged=True),
+            record("lstm", 0, [(40, 0.9999)]),
+        ]
+    ) == [
+        ["model", "seed", "steps", "cpu", "s", "40", "80", "status"],
+        ["mamba", "0", "1,000", "2.3", "1", ".500", "○", "80"],
+        ["1", "1,000", "2.3", ".250", ".125", "○", "40"],
         ["2", "1,000", "diverged", "2.3", "–", "–", "–"],
         ["median", ".250", ".125"],
         ["range", "0–1", "0–.500"],
-        ["lstm", "0", "1,000", "2.3", ".999", "–", "40"],
+        ["lstm", "0", "1,000", "2.3", ".999", "–", "◐", "40"],
     ]
 
 
@@ -66,17 +69,27 @@ def test_models_of_one_name_with_other_settings_have_their_own_medians():
         record("mamba", seed, [(40, accuracy)], rate=rate)
         for rate, seed, accuracy in ((0.1, 1, 0.5), (0.2, 0, 0.25), (0.1, 0, 1.0), (0.2, 1, 0.75))
     ]
-    assert [line.split() for line in text(results_table(records, "token"))] == [
-        ["model", "seed", "steps", "cpu", "s", "40", "reaches"],
-        ["mamba", "·", "rate", "0.1", "0", "1,000", "2.3", "1", "40"],
-        ["1", "1,000", "2.3", ".500", "–"],
+    assert table(records) == [
+        ["model", "seed", "steps", "cpu", "s", "40", "status"],
+        ["mamba", "·", "rate", "0.1", "0", "1,000", "2.3", "1", "◐", "40"],
+        ["1", "1,000", "2.3", ".500", "○", "40"],
         ["median", ".750"],
         ["range", ".500–1"],
-        ["mamba", "·", "rate", "0.2", "0", "1,000", "2.3", ".250", "–"],
-        ["1", "1,000", "2.3", ".750", "–"],
+        ["mamba", "·", "rate", "0.2", "0", "1,000", "2.3", ".250", "○", "40"],
+        ["1", "1,000", "2.3", ".750", "○", "40"],
         ["median", ".500"],
         ["range", ".250–.750"],
     ]
+
+
+def test_the_column_is_the_status_of_the_run_not_its_settlement():
+    """All words to length 12 are answered correctly, and the test at length 80 fails."""
+    about = {"about": "parity", "words": "all words", "dtype": "float32", "method": "closure", "states": 2}
+    unsettled = Settlement(status="unsettled", length=12, reason="too many states", **about)
+    assert table([record("mamba", 0, [(40, 1.0), (80, 0.5)])], unsettled)[1][-2:] == ["○", "80"]
+    assert table([record("mamba", 0, [(40, 1.0), (80, 1.0)])], unsettled)[1][-2:] == ["◐", "80"]
+    proved = Settlement(status="proved", length="all", **about)
+    assert table([record("mamba", 0, [(40, 1.0)])], proved)[1][-1] == "●"
 
 
 def test_other_axes():

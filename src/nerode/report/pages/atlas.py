@@ -286,7 +286,7 @@ def _trained_data(
     for number, items in enumerate(known):
         for item in items:
             if item.architecture in places:
-                shown = {**asdict(item), "learned": item.learned, "end": item.end}
+                shown = {**asdict(item), "learned": item.learned, "status": item.status}
                 found.setdefault(f"{number},{places[item.architecture]}", []).append(shown)
     return found
 

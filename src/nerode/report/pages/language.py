@@ -230,11 +230,11 @@ def _next_rows(dfa: Dfa) -> tuple[NextRow, ...]:
 
 
 FINDINGS = {
-    "beyond": "correct so far, though impossible",
+    "beyond": "passes its tests, though impossible",
     "forgets": "fails on longer words",
     "unlearned": "not learned",
     "proved": "proved at every length",
-    "holds": "correct as far as tested",
+    "holds": "passes its tests",
     "fails": "fails, as theory says",
     "open": "fails",
 }
@@ -268,8 +268,8 @@ class OutcomeLine:
 
     @property
     def mark(self) -> str:
-        """Proved, refuted or unsettled, as a sign."""
-        return MARKS[self.trained.end]
+        """Proved, refuted or tested, as a sign."""
+        return MARKS[self.trained.status]
 
 
 def outcome_line(trained: TrainingOutcome, *, verdict: str, language: str = "") -> OutcomeLine:
@@ -283,10 +283,10 @@ def outcome_line(trained: TrainingOutcome, *, verdict: str, language: str = "") 
     odd = find_disagreements([trained], {(trained.language, trained.architecture): verdict})
     if odd:
         kind = odd[0].kind
-    elif trained.end == "refuted":
+    elif trained.status == "refuted":
         kind = "fails" if verdict == "no" else "open"
     else:
-        kind = "proved" if trained.end == "proved" else "holds"
+        kind = "proved" if trained.status == "proved" else "holds"
     return OutcomeLine(
         language=language or trained.language,
         architecture=ARCHITECTURES[trained.architecture].title,

@@ -27,8 +27,8 @@
   const statusOf = (l, a) => (answerOf(l, a, sense) || ["open"])[0];
   const trainedOf = (l, a) => data.trained[`${l},${a}`] || [];
   const networkOf = (l, a) => data.networks[l][data.made[l][a]];
-  const marks = { proved: "●", unsettled: "◐", refuted: "○" };
-  const endOf = (items) => Object.keys(marks).find((end) => items.some((item) => item.end === end));
+  const marks = { proved: "●", tested: "◐", refuted: "○" };
+  const bestOf = (items) => Object.keys(marks).find((status) => items.some((item) => item.status === status));
 
   function paint() {
     const totals = { yes: 0, no: 0, open: 0 };
@@ -41,7 +41,7 @@
       cell.textContent = mark.replace(/[·†]/g, "");
       const signs = mark.replace(/[^·†]/g, "");
       if (signs) cell.append(element("small", signs));
-      if (seen.length) cell.append(element("sup", marks[endOf(seen)]));
+      if (seen.length) cell.append(element("sup", marks[bestOf(seen)]));
       cell.title = `${data.languages[l][0]} × ${data.architectures[a][0]}: ${status}`;
       cell.setAttribute("aria-label", cell.title);
     }
@@ -189,9 +189,9 @@
   function trainedPart(item) {
     const section = element("section");
     const line = element("p");
-    const told = { proved: "proved at every length", unsettled: "correct as far as tested", refuted: item.learned ? "fails on longer words" : "not learned" };
+    const told = { proved: "proved at every length", tested: "passes its tests", refuted: item.learned ? "fails on longer words" : "not learned" };
     line.append(
-      pill(item.end === "refuted" ? "no" : item.end === "proved" ? "yes" : "open", `trained: ${told[item.end]}`),
+      pill(item.status === "refuted" ? "no" : item.status === "proved" ? "yes" : "open", `trained: ${told[item.status]}`),
       ` ${item.model}, ${item.seeds} seeds`);
     const list = element("dl", "", "facts");
     // 100 only if all are correct, and 0 only if none is.
@@ -200,7 +200,7 @@
       const range = point.low === point.high ? "" : ` (${percent(point.low)}–${percent(point.high)})`;
       list.append(element("dt", point.label), element("dd", `${percent(point.median)} %${range}`));
     }
-    item.ends.forEach((end, k) => list.append(element("dt", k ? " " : "seeds"), element("dd", end)));
+    item.statuses.forEach((status, k) => list.append(element("dt", k ? " " : "seeds"), element("dd", status)));
     list.append(element("dt", "reproduce"), element("dd", item.source));
     section.append(line, list);
     return section;
@@ -241,7 +241,7 @@
       element("b", `${data.languages[l][0]} × ${data.architectures[a][0]}`),
       ` ${words[statusOf(l, a)]}: ${answer ? data.strings[answer[1]] : "not asked"}`,
       answer && data.strings[answer[2]] ? ` [${data.strings[answer[2]]}]` : "",
-      seen.length ? ` · trained ${marks[endOf(seen)]}` : "");
+      seen.length ? ` · trained ${marks[bestOf(seen)]}` : "");
     byId("told").replaceChildren(told);
   }
 

@@ -35,29 +35,29 @@ def analysis_view(found: Json) -> RenderableType:
 
 def conclude_analysis(found: Json) -> str:
     """Returns the finding of an analysis in a few sentences: where it fails, and what the state forgets."""
-    return " ".join(filter(None, (_correct_up_to(found), _settled(found), *_memory(found), _learned(found))))
+    return " ".join(filter(None, (_settled(found), _tested(found), *_memory(found), _learned(found))))
 
 
-def _correct_up_to(found: Json) -> str:
+def _tested(found: Json) -> str:
     rows = found["margins"]["lengths"] if found["margins"] else []
     good = list(itertools.takewhile(lambda row: row["wrong"] == 0, rows))
     if not rows:
         return ""
     if len(good) == len(rows):
-        return f"Correct on every word tested, up to length {rows[-1]['length']:,}."
+        return f"Passes every test, up to length {rows[-1]['length']:,}."
     bad = rows[len(good)]
-    start = f"Correct up to length {good[-1]['length']:,}; first" if good else "First"
+    start = f"Passes the tests up to length {good[-1]['length']:,}; first" if good else "First"
     return f"{start} wrong answers at {bad['length']:,} ({100 * bad['wrong']:.3g} % of the answers)."
 
 
 def _settled(found: Json) -> str:
-    """The end of the run, which a test on some words does not know."""
-    end = found.get("settled") or {}
-    match end.get("status"):
+    """The settlement of the run, which a test on some words does not know."""
+    settled = found.get("settled") or {}
+    match settled.get("status"):
         case "proved":
-            return "A proof at every length is kept; `nerode verify` replays it."
-        case "refuted" if end["letters"] is not None:
-            return f"A search found a word of {plural(end['letters'], 'letter')} that it gets wrong."
+            return "Proved at every length; `nerode verify` replays the proof."
+        case "refuted" if settled["letters"] is not None:
+            return f"Refuted by a word of {plural(settled['letters'], 'letter')}."
     return ""
 
 

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from nerode.core import plural
 from nerode.languages import Language, is_named_rightly
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
-from nerode.records import MARKS, Settlement
+from nerode.records import Settlement
 
 
 def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
@@ -89,7 +89,7 @@ def standing_table(rows: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     compiled = f"✓ {row['compiled']}" if row["compiled"] else f"✗ {row['refusal']}"
-    runs = [f"seed {run['seed']}: {_reach(run)}{_end(run)}" for run in row["trained"]]
+    runs = [f"seed {r['seed']}: {'diverged' if r['diverged'] else r['status']}" for r in row["trained"]]
     proofs = [("✓ " if proof["holds"] else "✗ ") + "; ".join(proof["claims"]) for proof in row["certified"]]
     mark = {"yes": "✓", "no": "✗", "open": "?"}[row["theory"]]
     return (
@@ -99,25 +99,6 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         "\n".join(runs) or "–",
         "\n".join(proofs) or "–",
     )
-
-
-def _end(run: Mapping[str, Any]) -> str:
-    """The end of a run after its reach; empty if it is not settled."""
-    settled = run.get("settled")
-    if not settled:
-        return ""
-    length = f" by a word of {run['fails_first']:,}" if settled == "refuted" else ""
-    return f"; {MARKS[settled]} {settled}{length}"
-
-
-def _reach(run: Mapping[str, Any]) -> str:
-    if run["diverged"]:
-        return "diverged"
-    if run["reaches"] is None:
-        return f"fails (tested to {run['longest']})"
-    if run["reaches"] == run["longest"]:
-        return f"correct to {run['longest']:,}, the longest tested"
-    return f"correct to {run['reaches']:,} of {run['longest']:,}"
 
 
 def _shortened(word: str) -> str:

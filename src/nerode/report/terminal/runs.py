@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from rich.table import Table
 from rich.text import Text
 
-from nerode.records import Measure, RunRecord, Settlement, run_status
-from nerode.study import labelled_groups, settled_cell
+from nerode.records import Measure, RunRecord
+from nerode.study import RunFile, labelled_groups
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,61 +81,47 @@ def live_table(rows: Iterable[RunRow], *, width: int = 120) -> Table:
     return view
 
 
-def results_table(
-    records: Sequence[RunRecord],
-    measure: Measure,
-    settled: Mapping[str, Settlement] | None = None,
-    *,
-    width: int = 120,
-) -> Table:
-    """Returns model × length: every seed, then the median and the range of each model.
+def results_table(runs: Sequence[RunFile], measure: Measure, *, width: int = 120) -> Table:
+    """Returns model × length: every seed with its status, then the median and the range of each model.
 
     A run that diverged was not tested; it counts as 0.
 
     Args:
-        records: of the runs.
+        runs: the runs.
         measure: which accuracy.
-        settled: the ends of the runs by key; None for no such column.
         width: columns of the terminal; a narrow one has no steps and times, and the range in two rows.
     """
     wide = width >= NARROW
+    records = [run.record for run in runs]
     lengths = sorted({score.length for record in records for score in record.evaluations})
-    last = [] if settled is None else ["settled"]
     costs = ("steps", "cpu s") if wide else ()
-    view = _plain_table("model", "seed", *costs, *map(str, lengths), "reaches", *last)
+    view = _plain_table("model", "seed", *costs, *map(str, lengths), "status")
     for label, places in labelled_groups(records):
         group = [records[place] for place in places]
-        for number, record in enumerate(group):
-            end = [] if settled is None else [settled_cell(settled.get(record.key))]
-            known = (settled or {}).get(record.key)
-            title, seed, *rest = _result_row(label if number == 0 else "", record, lengths, measure, known)
-            view.add_row(title, seed, *(rest if wide else rest[2:]), *end)
+        for number, place in enumerate(places):
+            title = Text(label if number == 0 else "", style="cyan")
+            seed, *rest = _result_row(runs[place], lengths, measure)
+            view.add_row(title, seed, *(rest if wide else rest[2:]))
         if len(group) > 1:
             empty = ("",) * len(costs)
-            view.add_row("", "median", *empty, *_summary(group, lengths, measure, median), "", style="bold")
+            view.add_row("", "median", *empty, *_summary(group, lengths, measure, median), style="bold")
             if wide:
-                view.add_row("", "range", *empty, *_range(group, lengths, measure), "", style="dim")
+                view.add_row("", "range", *empty, *_range(group, lengths, measure), style="dim")
                 continue
-            view.add_row("", "worst", *_summary(group, lengths, measure, min), "", style="dim")
-            view.add_row("", "best", *_summary(group, lengths, measure, max), "", style="dim")
+            view.add_row("", "worst", *_summary(group, lengths, measure, min), style="dim")
+            view.add_row("", "best", *_summary(group, lengths, measure, max), style="dim")
     return view
 
 
-def _result_row(
-    label: str, record: RunRecord, lengths: Sequence[int], measure: Measure, settled: Settlement | None
-) -> list[Text | str]:
+def _result_row(run: RunFile, lengths: Sequence[int], measure: Measure) -> list[str]:
+    record = run.record
     found = {score.length: score.accuracy(measure) for score in record.evaluations}
-    steps = f"{record.steps:,}"
-    if record.divergence is not None:
-        steps += " diverged"
-    reaches = run_status(record, settled).tested
     return [
-        Text(label, style="cyan"),
-        str(record.complete.run.seed),
-        steps,
+        str(run.seed),
+        f"{record.steps:,}{' diverged' if record.divergence is not None else ''}",
         f"{record.cpu_seconds:.1f}",
         *(share(found[n]) if n in found else "–" for n in lengths),
-        str(reaches or "–"),
+        run.status(measure=measure).cell,
     ]
 
 
