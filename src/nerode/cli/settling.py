@@ -1,4 +1,4 @@
-"""What commands print after training: the status of each run, the conclusion, the next steps."""
+"""Output of commands after training: the status of each run, the conclusion, the next steps."""
 
 from __future__ import annotations
 
