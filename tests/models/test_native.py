@@ -92,7 +92,7 @@ def test_a_library_from_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_loader_needs_no_torch() -> None:
-    program = "import sys; from nerode.models.network_module import Stream; print('torch' in sys.modules)"
+    program = "import sys; from nerode.models.streaming import Stream; print('torch' in sys.modules)"
     assert python("-c", program, choice="").stdout.strip() == "False"
 
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from nerode.models import ExactModel, LayerConfig, ModelConfig, RoundedMemory, build_model, exact_forms
-from nerode.training.pruning import GatePruner, PruningState
+from nerode.models import LayerConfig, ModelConfig, RoundedMemory, build_model
+from nerode.training.gates import ExactModel, GatePruner, PruningState, exact_forms
 
 REMEMBERING = RoundedMemory.remembering
 

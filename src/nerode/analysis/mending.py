@@ -82,7 +82,7 @@ def choose_method(subject: LoadedNetwork) -> Literal["gates", "words", "group"]:
     """Returns the first method that a model allows: exact gates, the representation of a group, words."""
     layers = subject.zoo_model.config.layers
     kinds = [layer.resolve()[0] for layer in layers]
-    if all(kind.exact_gates is not None for kind in kinds):
+    if all("two" in kind.gates for kind in kinds):
         return "gates"
     if isinstance(subject.task, StateTracking) and [kind.name for kind in kinds] == ["orthogonal"]:
         return "group"

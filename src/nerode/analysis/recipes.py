@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.core import InputError, from_mapping
-from nerode.models import ExactGates, all_members, find_member, model_config
+from nerode.models import GateForm, all_members, find_member, model_config
 from nerode.records import TaskConfig, merge_tables
 from nerode.tasks import TaskAutomaton, automaton_of, build_task
 
@@ -166,34 +166,33 @@ def find_recipe(names: Sequence[str], language: str) -> Recipe | None:
     return None
 
 
-def _form_of(names: Sequence[str], gates: str) -> type[ExactGates]:
-    """The exact form of the layers, which are of one kind."""
-    kinds = {find_member(name).kind.name: find_member(name).kind for name in names}
-    forms = {kind.three_valued if gates == "three" else kind.exact_gates for kind in kinds.values()}
-    form = forms.pop()
-    if form is None or forms or len(set(names)) > 1:
-        gated = sorted({m.kind.name for m in all_members().values() if m.kind.exact_gates is not None})
+def _form_of(names: Sequence[str], gates: str) -> GateForm:
+    """The form of the exact gates of the layers, which are of one kind."""
+    kinds = {name: find_member(name).kind for name in names}
+    found = kinds[names[0]].gates.get(gates)
+    if found is None or len(set(names)) > 1:
+        gated = sorted({m.kind.name for m in all_members().values() if m.kind.gates})
         raise InputError(
             f"--certify needs layers of one kind that has exact gates, got {'+'.join(names)}; "
             f"allowed are {', '.join(gated)}"
         )
-    if form.one_hot and len(names) > 1:
+    if not found.form.embedding and len(names) > 1:
         raise InputError(f"exact gates of {names[0]} read letters as they are; give one layer")
-    return form
+    return found.form
 
 
-def _model(name: str, form: type[ExactGates], layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _model(name: str, form: GateForm, layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The table of the model."""
     stacked = form.stacked if len(layers) > 1 else {}
     found: dict[str, Any] = {
         "layers": name,
         "depth": len(layers),
         "settings": {**form.settings, **stacked},
-        "width": 0 if form.one_hot else _WIDTH,
-        "final_norm": "none" if form.bare else "rms",
+        "width": _WIDTH if form.embedding else 0,
+        "final_norm": "none" if form.around == "nothing" else "rms",
     }
     if any(layers):
         found["layer_settings"] = [dict(own) for own in layers]
-    if form.bare or form.unnormed:
-        found["surroundings"] = {**_BARE, "residual": not form.bare}
+    if form.around != "published":
+        found["surroundings"] = {**_BARE, "residual": form.around == "residual"}
     return found

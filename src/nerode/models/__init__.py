@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         State,
         Surroundings,
     )
-    from nerode.models.exact_gates import ExactGates, ThreeValuedGates
-    from nerode.models.exact_model import ExactModel, exact_forms
+    from nerode.models.exact_gates import ExactGates, GateForm, ThreeValuedGates
     from nerode.models.folder import (
         CONFIG_FILE,
         MAX_WEIGHTS_BYTES,
@@ -62,8 +61,7 @@ __getattr__, __dir__, __all__ = attach(
             "DenseTransition DiagonalTransition HouseholderTransition LayerBlock LinearReading Norm "
             "SequenceLayer State Surroundings"
         ),
-        "nerode.models.exact_gates": "ExactGates ThreeValuedGates",
-        "nerode.models.exact_model": "ExactModel exact_forms",
+        "nerode.models.exact_gates": "ExactGates GateForm ThreeValuedGates",
         "nerode.models.folder": (
             "CONFIG_FILE MAX_WEIGHTS_BYTES MODEL_FORMAT TORCH_DTYPES WEIGHTS_FILE dtype_of fill_weights "
             "read_model read_tensors save_model"

@@ -483,8 +483,8 @@ class LayerKind:
         variants: other names of the zoo, with the settings that each fixes.
         writer: writes compiled weights into the layer; None where nothing does.
         written: the variants that take compiled weights, too.
-        exact_gates: the layer with gates that are exactly 0, 1 or -1; None where it does not tell its scores.
-        three_valued: the same with all three values in one gate, flips beside resets; None for none.
+        gates: the layer with exact gates: "two" values (1 and 0, or 1 and -1), all "three" in one gate, flips
+            beside resets, or two and a memory that is "rounded"; empty where it does not tell its scores.
     """
 
     name: str
@@ -497,5 +497,4 @@ class LayerKind:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     writer: type[WeightWriter] | None = None
     written: tuple[str, ...] = ()
-    exact_gates: type[ExactGates] | None = None
-    three_valued: type[ExactGates] | None = None
+    gates: Mapping[str, type[ExactGates]] = field(default_factory=dict)

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -55,6 +56,26 @@ def straight(hard: Tensor, soft: Tensor) -> Tensor:
     return soft + (hard - soft).detach()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateForm:
+    """The model that exact gates of an architecture are trained in.
+
+    Attributes:
+        settings: of the plain layer.
+        stacked: settings that are otherwise where there are several layers.
+        around: what stands around the layer: as published, nothing, or the residual path alone, because a
+            norm that centres would mix the letters.
+        embedding: whether letters are embedded; otherwise the layer reads one feature for each.
+        patient: whether words of training get longer only as the shorter ones are answered correctly.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"learned_start": True})
+    stacked: Mapping[str, Any] = field(default_factory=dict)
+    around: Literal["published", "residual", "nothing"] = "published"
+    embedding: bool = True
+    patient: bool = False
+
+
 class ExactGates(nn.Module, ABC):
     """A layer in its exact form.
 
@@ -69,23 +90,8 @@ class ExactGates(nn.Module, ABC):
         scores: the scores of the last sequence (batch, time, gates).
     """
 
-    settings: ClassVar[Mapping[str, Any]] = {"learned_start": True}
-    """Settings of the plain layer with which exact gates are trained."""
-
-    stacked: ClassVar[Mapping[str, Any]] = {}
-    """Settings that are otherwise where there are several layers."""
-
-    one_hot: ClassVar[bool] = False
-    """Whether the layer has to read letters as they are, one feature for each, without an embedding."""
-
-    bare: ClassVar[bool] = False
-    """Whether nothing stands around the layer while it is trained."""
-
-    unnormed: ClassVar[bool] = False
-    """Whether only the residual path stands around it: a norm that centres would mix the letters."""
-
-    patient: ClassVar[bool] = False
-    """Whether words of training get longer only as the shorter ones come out correctly."""
+    form: ClassVar[GateForm] = GateForm()
+    """The model that it is trained in."""
 
     sign: ClassVar[float] = 1.0
     """1 where the map of `score_rows` gives the scores, -1 where it gives them with the other sign."""
@@ -289,8 +295,7 @@ class ExactCell(ExactGates):
         stabilised: whether sizes of what is written are compared, so that forgetting has to outweigh them.
     """
 
-    settings: ClassVar[Mapping[str, Any]] = {"hidden": 32, "learned_start": True}
-    bare = True
+    form = GateForm(settings={"hidden": 32, "learned_start": True}, around="nothing")
     keeps: ClassVar[int | None] = None
     candidate: ClassVar[int] = 0
     opposite: ClassVar[int | None] = None

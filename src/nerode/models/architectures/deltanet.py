@@ -9,10 +9,10 @@ The transition of a token of DeltaProduct is a product of reflections.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, NotCompilable, Reference, to_float
 from nerode.models.base import LayerKind, State
-from nerode.models.exact_gates import SATURATED, ExactGates, ThreeValuedGates, amount, straight
+from nerode.models.exact_gates import SATURATED, ExactGates, GateForm, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
 from nerode.models.registers import Register, log_odds, registers_of, set_taps
@@ -253,12 +253,7 @@ class ExactDelta(ExactGates):
     """
 
     layer: DeltaRule
-    settings: ClassVar[Mapping[str, Any]] = {
-        "convolution": 0,
-        "activation": "none",
-        "bias": True,
-        "learned_start": True,
-    }
+    form = GateForm(settings={"convolution": 0, "activation": "none", "bias": True, "learned_start": True})
 
     def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
         found = layer.settings
@@ -312,19 +307,21 @@ class ThreeValuedDelta(ThreeValuedGates):
     """
 
     layer: DeltaRule
-    settings: ClassVar[Mapping[str, Any]] = {
-        "heads": 16,
-        "key_width": 2,
-        "value_width": 1,
-        "convolution": 2,
-        "query_norm": "none",
-        "output_norm": "none",
-        "bias": True,
-        "learned_start": True,
-    }
+    form = GateForm(
+        settings={
+            "heads": 16,
+            "key_width": 2,
+            "value_width": 1,
+            "convolution": 2,
+            "query_norm": "none",
+            "output_norm": "none",
+            "bias": True,
+            "learned_start": True,
+        }
+    )
 
     def __init__(self, layer: DeltaRule, *, signed: bool) -> None:
-        wanted = {**self.settings, "heads": layer.heads, "activation": "silu", "signed": True}
+        wanted = {**self.form.settings, "heads": layer.heads, "activation": "silu", "signed": True}
         if any(getattr(layer.settings, name) != value for name, value in wanted.items()):
             raise InputError(
                 f"gates of three values are for DeltaNet with {wanted}; the number of heads is free"
@@ -405,19 +402,21 @@ class ExactProduct(ExactGates):
     """
 
     layer: DeltaProduct
-    settings: ClassVar[Mapping[str, Any]] = {
-        "convolution": 0,
-        "activation": "none",
-        "bias": True,
-        "heads": 32,
-        "key_width": 3,
-        "value_width": 4,
-        "output_gate": False,
-        "learned_start": True,
-    }
-    one_hot = True
-    bare = True
-    patient = True
+    form = GateForm(
+        settings={
+            "convolution": 0,
+            "activation": "none",
+            "bias": True,
+            "heads": 32,
+            "key_width": 3,
+            "value_width": 4,
+            "output_gate": False,
+            "learned_start": True,
+        },
+        around="nothing",
+        embedding=False,
+        patient=True,
+    )
 
     def __init__(self, layer: DeltaProduct, *, signed: bool) -> None:
         found = layer.settings
@@ -479,8 +478,7 @@ DELTANET = LayerKind(
     variants={"deltanet-signed": {"signed": True}},
     writer=DeltaWriter,
     written=("deltanet-signed",),
-    exact_gates=ExactDelta,
-    three_valued=ThreeValuedDelta,
+    gates={"two": ExactDelta, "three": ThreeValuedDelta},
 )
 
 GATED_DELTANET = LayerKind(
@@ -494,7 +492,7 @@ GATED_DELTANET = LayerKind(
     variants={"gated-deltanet-signed": {"signed": True}},
     writer=DeltaWriter,
     written=("gated-deltanet-signed",),
-    exact_gates=ExactDelta,
+    gates={"two": ExactDelta},
 )
 
 DELTAPRODUCT = LayerKind(
@@ -512,5 +510,5 @@ DELTAPRODUCT = LayerKind(
     },
     writer=DeltaWriter,
     written=("deltaproduct-signed",),
-    exact_gates=ExactProduct,
+    gates={"two": ExactProduct},
 )

@@ -131,5 +131,5 @@ KIND = LayerKind(
     variants={"elman-relu": {"activation": "relu"}},
     writer=ElmanWriter,
     written=("elman-relu",),
-    exact_gates=ExactElman,
+    gates={"two": ExactElman},
 )

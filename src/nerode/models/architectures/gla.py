@@ -7,9 +7,8 @@ y_t = W_o (silu(W_r x_t + b_r) ∘ norm(o_t)), the norm of each head by itself
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, State, Surroundings, require_positive
-from nerode.models.exact_gates import ExactGates
+from nerode.models.exact_gates import ExactGates, GateForm
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import (
     AttentionInputs,
@@ -166,9 +165,8 @@ class ExactGla(ExactGates):
     """
 
     layer: Gla
-    settings: ClassVar[Mapping[str, Any]] = {"keys": 16, "values": 16, "learned_start": True}
+    form = GateForm(settings={"keys": 16, "values": 16, "learned_start": True}, embedding=False)
     sign = -1.0
-    one_hot = True
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
@@ -204,5 +202,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
     variants={"gla-signed": {"signed": True}},
     writer=GlaWriter,
-    exact_gates=ExactGla,
+    gates={"two": ExactGla},
 )

@@ -297,5 +297,5 @@ KIND = LayerKind(
     variants={"hawk": {}, "griffin-signed": {"signed": True}},
     writer=GriffinWriter,
     written=("griffin-signed",),
-    exact_gates=ExactGriffin,
+    gates={"two": ExactGriffin},
 )

@@ -7,9 +7,8 @@ n = tanh(W x_t + b + U (r ∘ h_{t-1}) + b')     the reset gate before the produ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, RecurrentLayer, State
-from nerode.models.exact_gates import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, GateForm, StackedRows
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import gru_reference, gru_reset_first_reference, gru_step, reset_first_step
 from nerode.models.kernels.linear import Linear
@@ -148,13 +147,16 @@ class ExactGru(ExactCell):
     """A GRU of bits: the reset gate is open, the other one keeps a unit or replaces it."""
 
     layer: Gru
-    settings: ClassVar[Mapping[str, Any]] = {
-        "hidden": 32,
-        "reset_after": False,
-        "recurrent_bias": False,
-        "cap": 1.0,
-        "learned_start": True,
-    }
+    form = GateForm(
+        settings={
+            "hidden": 32,
+            "reset_after": False,
+            "recurrent_bias": False,
+            "cap": 1.0,
+            "learned_start": True,
+        },
+        around="nothing",
+    )
     keeps, candidate, opened = 1, 2, (0,)
 
     def rows(self, layer: Gru) -> StackedRows:
@@ -182,5 +184,5 @@ KIND = LayerKind(
     reference=Reference("Cho2014"),
     variants={"gru-reset-first": {"reset_after": False, "recurrent_bias": False}},
     writer=GruWriter,
-    exact_gates=ExactGru,
+    gates={"two": ExactGru},
 )

@@ -6,10 +6,9 @@ o_t = silu(W_q x_t) S_t,  y_t = W_o norm(o_t)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
 from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, require_positive
-from nerode.models.exact_gates import ExactGates
+from nerode.models.exact_gates import ExactGates, GateForm
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier, split_heads
 from nerode.models.registers import log_odds, registers_of, share_of
@@ -135,7 +134,7 @@ class ExactHgrn2(ExactGates):
     """HGRN2 with exact gates: the score is minus that of f, so that a positive one writes."""
 
     layer: Hgrn2
-    settings: ClassVar[Mapping[str, Any]] = {"bias": True, "learned_start": True}
+    form = GateForm(settings={"bias": True, "learned_start": True})
     sign = -1.0
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
@@ -171,5 +170,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="rms", residual=True, feed_forward="swiglu", expansion=8 / 3),
     variants={"hgrn2-signed": {"signed": True}},
     writer=Hgrn2Writer,
-    exact_gates=ExactHgrn2,
+    gates={"two": ExactHgrn2},
 )

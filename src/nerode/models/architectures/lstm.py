@@ -153,5 +153,5 @@ KIND = LayerKind(
     equation="c = f ∘ c + i ∘ g, h = o ∘ tanh(c)",
     reference=Reference("HochreiterSchmidhuber1997"),
     writer=LstmWriter,
-    exact_gates=ExactLstm,
+    gates={"two": ExactLstm},
 )

@@ -14,7 +14,6 @@ The gate exp(Δ A) lies in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1]
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,7 +32,7 @@ from nerode.models.base import (
     Surroundings,
     require_sizes,
 )
-from nerode.models.exact_gates import ExactGates, ThreeValuedGates, amount, straight
+from nerode.models.exact_gates import ExactGates, GateForm, ThreeValuedGates, amount, straight
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
@@ -283,8 +282,7 @@ class ExactMamba(ExactGates):
     """
 
     layer: Mamba
-    settings: ClassVar[Mapping[str, Any]] = {"states": 4, "rank": 16, "learned_start": True}
-    stacked: ClassVar[Mapping[str, Any]] = {"convolution": 3}
+    form = GateForm(settings={"states": 4, "rank": 16, "learned_start": True}, stacked={"convolution": 3})
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
@@ -329,6 +327,8 @@ class RoundedMemory(ExactGates):
     are powers of two and round nothing else. The input of a channel with memory is scaled, too, and SiLU
     halves numbers so small; hence these channels are trained without SiLU. The others have it.
     """
+
+    form = ExactMamba.form
 
     step: ClassVar[float] = 0.5
     """Writes are multiples of this."""
@@ -413,12 +413,7 @@ class ThreeValuedMamba(ThreeValuedGates):
     """
 
     layer: Mamba
-    settings: ClassVar[Mapping[str, Any]] = {
-        "states": 4,
-        "rank": 32,
-        "convolution": 2,
-        "learned_start": True,
-    }
+    form = GateForm(settings={"states": 4, "rank": 32, "convolution": 2, "learned_start": True})
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
@@ -481,6 +476,5 @@ KIND = LayerKind(
     variants={"mamba-signed": {"signed": True}},
     writer=MambaWriter,
     written=("mamba-signed",),
-    exact_gates=ExactMamba,
-    three_valued=ThreeValuedMamba,
+    gates={"two": ExactMamba, "three": ThreeValuedMamba, "rounded": RoundedMemory},
 )

@@ -14,9 +14,8 @@ in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -32,7 +31,7 @@ from nerode.models.base import (
     Surroundings,
     require_sizes,
 )
-from nerode.models.exact_gates import ExactGates, amount
+from nerode.models.exact_gates import ExactGates, GateForm, amount
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import split_heads
@@ -284,8 +283,7 @@ class ExactMamba2(ExactGates):
     """
 
     layer: Mamba2
-    settings: ClassVar[Mapping[str, Any]] = {"states": 4, "head_size": 2, "learned_start": True}
-    stacked: ClassVar[Mapping[str, Any]] = {"convolution": 2}
+    form = GateForm(settings={"states": 4, "head_size": 2, "learned_start": True}, stacked={"convolution": 2})
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
@@ -331,5 +329,5 @@ KIND = LayerKind(
     variants={"mamba-2-signed": {"signed": True}},
     writer=Mamba2Writer,
     written=("mamba-2-signed",),
-    exact_gates=ExactMamba2,
+    gates={"two": ExactMamba2},
 )

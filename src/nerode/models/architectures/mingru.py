@@ -157,5 +157,5 @@ KIND = LayerKind(
     reference=Reference("Feng2024"),
     variants={"mingru-signed": {"signed": True}},
     writer=MinGruWriter,
-    exact_gates=ExactMinGru,
+    gates={"two": ExactMinGru},
 )

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -34,7 +34,7 @@ from nerode.models.base import (
     Surroundings,
     require_positive,
 )
-from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates
+from nerode.models.exact_gates import SMALLEST_SCORE, ExactGates, GateForm
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import BlockLinear, HeadNorm, require_divisible, split_heads
 from nerode.models.parts.matrix_memory import (
@@ -379,12 +379,7 @@ class ExactMLstm(ExactGates):
     """
 
     layer: MLstmBlock
-    settings: ClassVar[Mapping[str, Any]] = {
-        "heads": 16,
-        "expansion": 4.0,
-        "window": 2,
-        "learned_start": True,
-    }
+    form = GateForm(settings={"heads": 16, "expansion": 4.0, "window": 2, "learned_start": True})
 
     def begin(self) -> None:
         """Draws the maps to the gates, which the plain block starts at 0."""
@@ -452,5 +447,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"mlstm-cell": {"form": "cell"}},
     writer=MLstmWriter,
-    exact_gates=ExactMLstm,
+    gates={"two": ExactMLstm},
 )

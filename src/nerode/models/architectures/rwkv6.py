@@ -9,9 +9,8 @@ own x_t + Δ_t ∘ (μ + tanh((x_t + Δ_t ∘ μ_x) A) B), and d_t = δ + tanh(m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -26,7 +25,7 @@ from nerode.models.base import (
     Surroundings,
     require_positive,
 )
-from nerode.models.exact_gates import ExactGates
+from nerode.models.exact_gates import ExactGates, GateForm
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import (
@@ -240,9 +239,7 @@ class ExactRwkv6(ExactGates):
     """
 
     layer: Rwkv6
-    settings: ClassVar[Mapping[str, Any]] = {"width": 16, "learned_start": True}
-    one_hot = True
-    unnormed = True
+    form = GateForm(settings={"width": 16, "learned_start": True}, around="residual", embedding=False)
 
     def begin(self) -> None:
         """Draws the map to d, which starts at zero: its scores are to be spread."""
@@ -288,5 +285,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True),
     variants={"rwkv-6-signed": {"signed": True}},
     writer=Rwkv6Writer,
-    exact_gates=ExactRwkv6,
+    gates={"two": ExactRwkv6},
 )

@@ -9,9 +9,8 @@ h as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.base import LayerKind, RecurrentLayer, State, Surroundings
-from nerode.models.exact_gates import ExactCell, StackedRows
+from nerode.models.exact_gates import ExactCell, GateForm, StackedRows
 from nerode.models.kernels.linear import linear
 from nerode.models.kernels.slstm import slstm, slstm_step
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
@@ -193,7 +192,7 @@ class ExactSlstm(ExactCell):
     """
 
     layer: Slstm
-    settings: ClassVar[Mapping[str, Any]] = {"hidden": 32, "heads": 1, "learned_start": True}
+    form = GateForm(settings={"hidden": 32, "heads": 1, "learned_start": True}, around="nothing")
     keeps, candidate, opposite, opened, stabilised = 1, 2, 0, (3,), True
 
     def rows(self, layer: Slstm) -> StackedRows:
@@ -228,5 +227,5 @@ KIND = LayerKind(
     surroundings=Surroundings(norm="layer", residual=True, feed_forward="geglu", expansion=4 / 3),
     variants={"slstm-block": {"headwise": True, "convolution": 4, "group_norm": True}},
     writer=SlstmWriter,
-    exact_gates=ExactSlstm,
+    gates={"two": ExactSlstm},
 )

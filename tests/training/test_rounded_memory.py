@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.models import ExactModel, LayerConfig, ModelConfig, RoundedMemory, build_model, exact_forms
+from nerode.models import LayerConfig, ModelConfig, RoundedMemory, build_model
+from nerode.training.gates import ExactModel, exact_forms
 
 REMEMBERING = RoundedMemory.remembering
 
@@ -59,5 +60,5 @@ def test_layers_that_cannot_round_are_refused(settings):
 
 def test_other_layers_are_refused():
     config = ModelConfig(layers=(LayerConfig(name="griffin"),), letters=5, outputs=6, width=16)
-    with pytest.raises(InputError, match="rounded memory is for Mamba"):
-        ExactModel(build_model(config), exact_forms(config, "rounded"))
+    with pytest.raises(InputError, match="griffin has no rounded memory"):
+        exact_forms(config, "rounded")

@@ -5,18 +5,20 @@ import torch
 
 from nerode.core import InputError
 from nerode.models import (
-    ExactModel,
     LayerConfig,
     ModelConfig,
     Surroundings,
     build_model,
-    exact_forms,
     find_member,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE
+from nerode.training.gates import ExactModel, exact_forms
 
-BARE = Surroundings(norm="none", residual=False, feed_forward="none")
-UNNORMED = Surroundings(norm="none", residual=True, feed_forward="none")
+AROUND = {
+    "published": None,
+    "residual": Surroundings(norm="none", residual=True, feed_forward="none"),
+    "nothing": Surroundings(norm="none", residual=False, feed_forward="none"),
+}
 
 ARCHITECTURES = ["mamba", "mamba-signed", "mamba-2", "griffin", "griffin-signed", "mingru", "hgrn2"]
 ARCHITECTURES += ["mingru-signed", "hgrn2-signed", "deltanet-signed"]
@@ -26,15 +28,15 @@ THREE = [("mamba-signed", 1), ("deltanet-signed", 1), ("deltanet-signed", 2)]
 
 
 def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
-    form = find_member(name).kind.exact_gates
+    form = find_member(name).kind.gates["two"].form
     sizes = {"hidden": width} if "hidden" in form.settings else {}
     layer = LayerConfig(name=name, settings={**form.settings, **sizes, **settings})
     return ModelConfig(
         layers=(layer,) * depth,
         letters=letters,
         outputs=outputs,
-        width=None if form.one_hot else width,
-        surroundings=BARE if form.bare else UNNORMED if form.unnormed else None,
+        width=width if form.embedding else None,
+        surroundings=AROUND[form.around],
     )
 
 
@@ -91,7 +93,7 @@ def test_folded_gates_are_decided(name):
 
 @pytest.mark.parametrize(("name", "depth"), THREE)
 def test_gates_of_three_values_are_folded_into_flips_resets_and_holds(name, depth):
-    form = find_member(name).kind.three_valued
+    form = find_member(name).kind.gates["three"].form
     layer = LayerConfig(name=name, settings={**form.settings, **(form.stacked if depth > 1 else {})})
     config = ModelConfig(layers=(layer,) * depth, letters=2, outputs=3, width=16, final_norm="rms")
     words = torch.randint(2, (16, 30), generator=torch.Generator().manual_seed(1))

@@ -1,4 +1,4 @@
-"""Gates that lose their memory while a network is trained.
+"""Models with exact gates while they are trained, and gates that lose their memory.
 
 Float states multiply with the gates that keep memory. A network that is wide enough to learn a language has
 many more of them than it needs, and gates without which it is correct at once are too few. So memory is taken
@@ -7,6 +7,7 @@ where it costs least, the network is trained on, and what it cannot do without i
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,75 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nerode.models import ExactGates
+from nerode.core import InputError
+from nerode.models import ExactGates, LayerBlock, Model, ModelConfig, SequenceLayer, ThreeValuedGates
+
+_WITHOUT = {
+    "two": "does not tell its gate scores",
+    "three": "has no gates of three values",
+    "rounded": "has no rounded memory",
+}
+"""What is said of a layer without such gates."""
+
+
+def exact_forms(config: ModelConfig, gates: str) -> list[type[ExactGates]]:
+    """Returns the exact form of each layer of a model.
+
+    Args:
+        config: of the model.
+        gates: "two", "three" or "rounded".
+
+    Raises:
+        InputError: if a layer has no such form.
+    """
+    for layer in config.layers:
+        if gates not in layer.resolve()[0].gates:
+            raise InputError(f"{layer.name} {_WITHOUT[gates]}; exact gates are for layers that do")
+    return [layer.resolve()[0].gates[gates] for layer in config.layers]
+
+
+class ExactModel:
+    """A model with exact gates.
+
+    Args:
+        model: fresh weights; its blocks are changed.
+        forms: the exact form of each of its layers.
+    """
+
+    def __init__(self, model: Model, forms: Sequence[type[ExactGates]]) -> None:
+        self.model = model
+        self.gates: list[ExactGates] = []
+        for block, form in zip(model.blocks, forms, strict=True):
+            assert isinstance(block, LayerBlock)
+            signed = bool(getattr(block.layer.settings, "signed", False))
+            exact = form(block.layer, signed=signed)
+            exact.begin()
+            block.layer = exact  # type: ignore[assignment]
+            self.gates.append(exact)
+        first = self.gates[0]
+        if len(self.gates) > 1 and isinstance(first, ThreeValuedGates):
+            first.live[:] = False
+            first.shows_window = True
+
+    def spread(self, words: Tensor) -> None:
+        """Spreads the scores of each layer in turn over some words."""
+        for gates in self.gates:
+            with torch.no_grad():
+                self.model(words)
+            gates.spread()
+
+    def plain(self, words: Tensor) -> Model:
+        """Returns a plain model with the decided gates, as they are on some words, written into it."""
+        with torch.no_grad():
+            self.model(words)
+        found = copy.deepcopy(self.model)
+        for block, gates in zip(found.blocks, self.gates, strict=True):
+            assert isinstance(block, LayerBlock)
+            layer: SequenceLayer = block.layer.layer  # type: ignore[assignment]
+            gates.fold(layer)
+            block.layer = layer
+        return found.eval()
+
 
 _PATIENCE = 6
 """Checks in which a network has to recover from a loss of memory, before what was lost is given back."""
