@@ -146,3 +146,63 @@ def test_weights_by_depth_show_the_top_of_a_stack(moves):
             stack.pop()
         top = total // 4 ** len(stack) if stack else 0
         assert top == (stack[-1] if stack else 0)
+
+
+def rwkv_gate(value: Fraction) -> Fraction:
+    """A gate w - a of RWKV-7 with the removal doubled: w in [0.5454, 1], a in [0, 2]."""
+    assert Fraction(5454, 10_000) - 2 <= value <= 1
+    return value
+
+
+def net_effect(depth: int, letters: list[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The levels that letters ±1, ±2 pop for good and push for good, each with its digit, from a depth on."""
+    popped, pushed = [], []
+    for letter in letters:
+        digit = 1 if abs(letter) == 1 else -1
+        if letter > 0:
+            pushed.append((depth + len(pushed) - len(popped) + 1, digit))
+        elif pushed:
+            pushed.pop()
+        else:
+            popped.append((depth - len(popped), digit))
+    return popped, pushed
+
+
+def test_a_stack_in_digits() -> None:
+    """stack-in-digits, on words of both kinds of brackets; a letter is the kind, negative to close."""
+    rng, gate = np.random.default_rng(9), Fraction(7, 5)
+    base, least = gate**4, Fraction(1)
+    for share in (0.5, 0.6, 0.7):
+        numbers, stack, blocks = [Fraction(0)] * 9, list[int](), [(0, list[int]()), (0, list[int]())]
+        for position in range(600):
+            if position % 4 == 0:
+                blocks = [blocks[1], (len(stack), [])]
+            popped, pushed = (dict(levels) for levels in net_effect(*blocks[0]))
+            for j in range(9):
+                pop, push = (next((d for n, d in found.items() if n % 9 == j), 0) for found in (popped, pushed))
+                step = Fraction(1) if bool(pop) == bool(push) else -gate if pop else 1 / gate
+                write = Fraction(push, 1) / base - (pop / base if push else pop) if position % 4 == 3 else 0
+                numbers[j] = rwkv_gate(step) * numbers[j] + write
+            if not stack or (rng.random() < share and position < 400):
+                stack.append(int(rng.integers(1, 3)))
+                blocks[1][1].append(stack[-1])
+            else:
+                blocks[1][1].append(-stack.pop())
+            letters = blocks[0][1] + blocks[1][1]
+            shown = [d for n, d in net_effect(blocks[0][0], letters)[1] if n == len(stack)]
+            number = numbers[len(stack) % 9]
+            if not shown and stack:
+                least = min(least, abs(number))
+            top = shown[0] if shown else (number > 0) - (number < 0)
+            assert top == ({1: 1, 2: -1}[stack[-1]] if stack else 0), position
+    assert least >= (1 - 1 / (base - 1)) / base > Fraction(168, 1000)
+
+
+def test_two_steps_of_rwkv7_bring_states_apart() -> None:
+    product = np.eye(2)
+    for angle, removal in ((156, (0, 1)), (114, (1, 0))):
+        key = np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+        step = np.eye(2) - np.outer(np.array(removal) * key, key)
+        assert abs(np.linalg.eigvals(step)).max() <= 1 + 1e-9
+        product = step @ product
+    assert abs(np.linalg.eigvals(product)).max() > 1.249

@@ -362,8 +362,8 @@ _row(
 _row(
     "rwkv-7-signed",
     "RWKV-7, removal doubled",
-    _linear(transition=_HOUSEHOLDER, gates=Gates.SIGNED, unit_gate=_LIMIT, max_factors=1),
-    "S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k, a in (0, 2)",
+    _linear(transition=_HOUSEHOLDER, gates=Gates.AT_MOST_ONE, unit_gate=_LIMIT, max_factors=1),
+    "S = S (diag(w) - κᵀ(a ∘ κ)) + vᵀ k, w in (0.545, 1), a in (0, 2): gates from -1.455 on",
     "Peng2025Rwkv7",
 )
 _row(

@@ -99,7 +99,7 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         above_minus_half,
         Sense.FINITE_PRECISION,
-        "can loops of several letters count, though no single step has an eigenvalue near -1",
+        "products of several steps may bring states apart: do they count by loops of letters or keep a stack",
     ),
     (
         linear & nonnegative,
@@ -114,7 +114,7 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         linear & ~diagonal,
         Sense.FINITE_PRECISION,
-        "can keys of free length keep a stack, as dense matrices do",
+        "can steps that bring states apart keep a stack, with a margin after errors, too",
     ),
     (
         linear & diagonal,

@@ -45,6 +45,7 @@ ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
 QUOTIENT = "a linear layer of the record has no quotient of two states"
+BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 
 RATIONAL_ANGLES = "the angle of every gate is a rational multiple of 2π"

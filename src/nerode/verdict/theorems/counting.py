@@ -7,6 +7,7 @@ from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     State,
     WayOfCounting,
+    below_minus_one,
     can_fade,
     can_hold,
     counting_state,
@@ -56,11 +57,6 @@ from nerode.verdict.theorems.base import (
 
 _GROWING = "a map between layers with exp, 4ᵗ of the count t: tame, but no ReLU network"
 
-_two_kinds = LanguageCondition(
-    "a Dyck language with two kinds of brackets",
-    lambda f: f.language.family == "dyck" and f.language.parameters.get("k") == 2,
-)
-
 one_kind_bounded = LanguageCondition(
     "a bounded Dyck language with one kind of brackets",
     lambda f: f.language.family == "bounded-dyck" and f.language.parameters.get("k") == 1,
@@ -70,6 +66,12 @@ one_kind_bounded = LanguageCondition(
 def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
     """The counters suffice where every prefix is valid; a recogniser has to remember errors besides."""
     return Size(layers=1, width=facts.num_counters) if facts.task is VerdictTask.PREDICT else None
+
+
+def _integers_size(facts: Facts, architecture: Architecture) -> Size | None:
+    """Two integers for each bit of the kind of a bracket."""
+    bits = (facts.language.parameters["k"] - 1).bit_length()
+    return Size(layers=1, width=2 * bits) if facts.task is VerdictTask.PREDICT else None
 
 
 def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
@@ -196,14 +198,30 @@ ROWS = (
     yes(
         name="stack-of-two-integers",
         statement="Two integers with the steps y += x, y -= x, x += y, x -= y keep a stack of two kinds of "
-        "brackets: the larger one shows the top (Stern-Brocot tree).",
-        language=_two_kinds,
+        "brackets: the larger one shows the top (Stern-Brocot tree). More kinds take a pair for each bit.",
+        language=bracket_stack,
         architecture=linear & dense & input_dependent & can_fade,
         senses=EXACT | FINITE,
         model=MARGIN,
         assumptions=("unbounded integer bits", "entries of -1 in the transition"),
         reason=lambda f: "a path in the Stern-Brocot tree is a stack in two integers",
-        size=lambda f, a: Size(layers=1, width=2) if f.task is VerdictTask.PREDICT else None,
+        size=_integers_size,
+        no_network=(NoNetwork(reason=NO_FLOAT),),
+    ),
+    yes(
+        name="stack-in-digits",
+        statement="With a gate below -1 four tokens multiply a number by a base above 2, so that numbers hold "
+        "brackets as digits ±1: number j those of the depths j modulo 9, one push or pop per four tokens.",
+        language=bracket_stack,
+        architecture=linear & householder & below_minus_one,
+        senses=FINITE,
+        tasks=frozenset({VerdictTask.PREDICT}),
+        model=MARGIN,
+        assumptions=(
+            "unbounded states",
+            "the depth modulo 9 and the position modulo 4, as every regular language, by layers below",
+        ),
+        reason=lambda f: "four tokens with a gate below -1 shift a stack of digits by one",
         no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(

@@ -13,12 +13,14 @@ from nerode.core import DTYPES, Reference
 from nerode.verdict.classes import (
     ClassCondition,
     State,
+    below_minus_one,
     can_fade,
     can_hold,
     complex_gates,
     dense,
     diagonal,
     fixed_memory,
+    free_write,
     gates_open,
     householder,
     hybrid,
@@ -48,6 +50,7 @@ from nerode.verdict.facts import (
 )
 from nerode.verdict.records import Provenance
 from nerode.verdict.theorems.base import (
+    BIAS_ROW,
     FLOATS,
     IEEE,
     METRIC,
@@ -158,6 +161,7 @@ ROWS = (
             "one factor per token: swaps are done in the block of tokens after them",
         ),
         reason=lambda f: "swaps of doubled coordinates have keys of ±1/2: no rounding at all",
+        no_network=(NoNetwork(reason=BIAS_ROW, architecture=below_minus_one & ~free_write),),
     ),
     yes(
         name="float-saturating-integrators",

@@ -1,0 +1,27 @@
+"""The commands of a second referee's report, with the mended answers; docs/theory has the arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from nerode.verdict.records import Verdict
+from tests.verdict.tables import table
+
+
+def verdict(text: str, architecture: str, sense: str = "finite-precision", task: str = "recognise") -> Verdict:
+    return table(text, task)[architecture, sense]
+
+
+@pytest.mark.parametrize("text", ["dyck-2", "dyck-3", "dyck-5"])
+def test_w1_steps_that_bring_states_apart_keep_a_stack(text: str) -> None:
+    for architecture in ("rwkv-7-signed", "ttt-linear"):
+        assert verdict(text, architecture, task="predict").status == "yes"
+        assert verdict(text, architecture).status == "open"
+    for task in ("predict", "recognise"):
+        assert verdict(text, "rwkv-7", task=task).status == "open"
+        assert verdict(text, "ids4", task=task).status == verdict(text, "slice", task=task).status == "yes"
+
+
+def test_t5_ttt_does_every_regular_language_in_floats_without_a_network() -> None:
+    for text in ("z3", "a5-generators"):
+        assert verdict(text, "ttt-linear", "ieee").mark == "✓†·"
