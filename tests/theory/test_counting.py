@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from hypothesis import given, strategies as st
 
+from nerode.models.architectures.deltanet import DeltaNet, DeltaNetSettings
 from nerode.models.architectures.mamba import Mamba, MambaSettings
+from nerode.models.architectures.mingru import MinGru, MinGruSettings
 from nerode.models.architectures.rwkv7 import Rwkv7, Rwkv7Settings
 
 
@@ -46,6 +48,58 @@ def test_mamba_counts_with_a_decay_of_zero() -> None:
     assert expected.max() > 100
 
 
+def score_with_a_write_of_one() -> tuple[float, float]:
+    """A score near -48 and a value such that σ(score)·value is exactly 1.0, however torch computes σ."""
+    for score in np.arange(-48, -40, 0.125):
+        sigmas = {float(v) for v in torch.sigmoid(torch.full((4099,), float(score)))}
+        sigmas.add(float(torch.sigmoid(torch.tensor(float(score)))))
+        value = np.nextafter(np.float32(1 / max(sigmas)), np.float32(0))
+        for _ in range(9):
+            value = np.nextafter(value, np.float32(np.inf))
+            if all(np.float32(np.float32(s) * value) == 1 for s in sigmas):
+                return float(score), float(value)
+    raise AssertionError("no such score")
+
+
+def test_tied_writes_count_in_the_layers_of_the_zoo() -> None:
+    """counters-tied-writes: gate 1.0 beside a write of ±1.0, in minGRU and in DeltaNet with β in [0,1]."""
+    score, value = score_with_a_write_of_one()
+    steps = brackets(100_000, seed=4)
+    depth = np.cumsum(steps)
+    letters = torch.tensor([[1.0, 0.0] if s > 0 else [0.0, 1.0] for s in steps])[None]
+    mingru = MinGru(2, MinGruSettings(hidden=1))
+    settings = DeltaNetSettings(
+        heads=1,
+        key_width=1,
+        value_width=1,
+        convolution=0,
+        activation="none",
+        query_norm="none",
+        output_norm="none",
+        scale=1.0,
+        bias=True,
+    )
+    delta = DeltaNet(2, settings)
+    with torch.no_grad():
+        for parameter in [*mingru.parameters(), *delta.parameters()]:
+            parameter.zero_()
+        mingru.gate.bias.fill_(score)
+        mingru.candidate.weight[0] = torch.tensor([value, -value])
+        delta.query.bias.fill_(1.0)
+        delta.key.bias.fill_(1.0)
+        delta.beta.bias.fill_(score)
+        delta.value.weight[0] = torch.tensor([value, -value])
+        delta.output.weight[0, 0] = 1.0
+        for layer in (mingru, delta):
+            outputs, _ = layer.run(letters, layer.initial_state(1))
+            assert (outputs[0, :, 0].numpy() == depth).all()
+            state = layer.initial_state(1)
+            for t in range(2_000):
+                output, state = layer.step(letters[:, t], state)
+                assert float(output[0, 0]) == depth[t]
+    assert depth.max() > 200
+
+
 def test_reflections_add() -> None:
     h, count = np.float32(0), 0
     for t, step in enumerate(brackets(30_000, seed=2)):
@@ -56,6 +110,7 @@ def test_reflections_add() -> None:
 
 
 def test_averages_and_contractions_stay_bounded() -> None:
+    """With weights that are fixed and of moderate size."""
     rng = np.random.default_rng(3)
     gates = [0.0, 0.5, 0.9, 1.0]
     average = griffin = 0.0
@@ -179,7 +234,8 @@ def test_a_stack_in_digits() -> None:
                 blocks = [blocks[1], (len(stack), [])]
             popped, pushed = (dict(levels) for levels in net_effect(*blocks[0]))
             for j in range(9):
-                pop, push = (next((d for n, d in found.items() if n % 9 == j), 0) for found in (popped, pushed))
+                pop = next((d for n, d in popped.items() if n % 9 == j), 0)
+                push = next((d for n, d in pushed.items() if n % 9 == j), 0)
                 step = Fraction(1) if bool(pop) == bool(push) else -gate if pop else 1 / gate
                 write = Fraction(push, 1) / base - (pop / base if push else pop) if position % 4 == 3 else 0
                 numbers[j] = rwkv_gate(step) * numbers[j] + write

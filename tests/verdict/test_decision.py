@@ -117,8 +117,11 @@ def test_counters(text):
         assert status(text, architecture) == "yes"
         assert status(text, architecture, "ieee") == "no"
         assert status(text, architecture, "robust") == "no"
+    # A gate that goes to 1 while the write stays; no float network of the record.
+    for architecture in ("hgrn2", "griffin", "mingru", "deltanet", "gated-deltanet", "deltaproduct"):
+        assert status(text, architecture) == "yes"
     # States that stay bounded whatever is written.
-    for architecture in ("gru", "elman-tanh", "hgrn2", "griffin", "mingru", "deltanet", "retnet"):
+    for architecture in ("gru", "elman-tanh", "retnet"):
         assert status(text, architecture) == "no"
 
 
@@ -280,8 +283,12 @@ def test_what_hangs_on_a_condition_is_marked_and_gives_way():
     conditional = table("a5")["transformer"]
     assert (conditional.status, conditional.mark[:2]) == ("no", "✗°")
     assert conditional.conditional_on == "TC0 ≠ NC1"
+    # Of two conditions one is printed, and the other row is named.
+    found = table("a5")["complex-diagonal"]
+    assert found.conditional_on == "TC0 ≠ NC1"
+    assert "complex-diagonal-only-solvable" in found.also
     # An unconditional row says the same, so the condition is not printed.
-    firm = table("a5")["complex-diagonal"]
+    firm = table("a5")["mamba"]
     assert firm.conditional_on == ""
     assert "diagonal-in-tc0" in firm.also
     # An assumption about the weights.

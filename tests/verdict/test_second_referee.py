@@ -7,8 +7,10 @@ import pytest
 from nerode.verdict.records import Verdict
 from tests.verdict.tables import table
 
+FINITE = "finite-precision"
 
-def verdict(text: str, architecture: str, sense: str = "finite-precision", task: str = "recognise") -> Verdict:
+
+def verdict(text: str, architecture: str, sense: str = FINITE, task: str = "recognise") -> Verdict:
     return table(text, task)[architecture, sense]
 
 
@@ -20,6 +22,15 @@ def test_w1_steps_that_bring_states_apart_keep_a_stack(text: str) -> None:
     for task in ("predict", "recognise"):
         assert verdict(text, "rwkv-7", task=task).status == "open"
         assert verdict(text, "ids4", task=task).status == verdict(text, "slice", task=task).status == "yes"
+
+
+@pytest.mark.parametrize("architecture", ["mingru", "hgrn2", "griffin", "deltanet", "gated-deltanet"])
+def test_w4_tied_writes_count(architecture: str) -> None:
+    for task in ("predict", "recognise"):
+        found = verdict("dyck-1", architecture, task=task)
+        assert (found.mark, found.theorem) == ("✓†·", "counters-tied-writes")
+        assert verdict("dyck-2", architecture, task=task).status == "no"
+    assert verdict("dyck-1", "gru").status == verdict("dyck-1", "retnet").status == "no"
 
 
 def test_t5_ttt_does_every_regular_language_in_floats_without_a_network() -> None:

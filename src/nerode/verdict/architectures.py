@@ -260,12 +260,12 @@ _row(
 
 _free = _linear(transition=_DIAGONAL, gates=Gates.NONNEGATIVE, unit_gate=_LIMIT)
 _slow = replace(_free, free_write=False, counting=WayOfCounting.SLOW_DECAY)
-_bounded = replace(_free, free_write=False, counting=WayOfCounting.BOUNDED)
+_tied = replace(_free, free_write=False, counting=WayOfCounting.TIED)
 _row("mamba", "Mamba", _slow, "h = exp(-Δ e^a) ∘ h + Δ B x", "GuDao2023")
 _row("mamba-2", "Mamba-2", _slow, "one scalar gate per head, exp(-Δ e^a), write Δ B x", "DaoGu2024")
-_row("griffin", "Griffin (RG-LRU)", _bounded, "h = a ∘ h + sqrt(1-a²) ∘ (i ∘ x)", "De2024")
-_row("hgrn2", "HGRN2", _bounded, "h = g ∘ h + (1-g) ∘ i", "Qin2024")
-_row("mingru", "minGRU", _bounded, "h = (1-z) ∘ h + z ∘ c", "Feng2024")
+_row("griffin", "Griffin (RG-LRU)", _tied, "h = a ∘ h + sqrt(1-a²) ∘ (i ∘ x)", "De2024")
+_row("hgrn2", "HGRN2", _tied, "h = g ∘ h + (1-g) ∘ i", "Qin2024")
+_row("mingru", "minGRU", _tied, "h = (1-z) ∘ h + z ∘ c", "Feng2024")
 _row("gla", "GLA", _free, "S = (αᵀ 1) ∘ S + kᵀ v", "Yang2024Gla")
 _row(
     "mlstm",
@@ -305,7 +305,7 @@ _row(
 )
 
 _contraction = _reflections(
-    gates=Gates.NONNEGATIVE, counting=WayOfCounting.BOUNDED, unit_gate=_LIMIT, max_factors=1
+    gates=Gates.NONNEGATIVE, counting=WayOfCounting.TIED, unit_gate=_LIMIT, max_factors=1
 )
 _reflection = replace(_contraction, gates=Gates.SIGNED, counting=WayOfCounting.REFLECTIONS)
 _row("deltanet", "DeltaNet", _contraction, _DELTA, "YangDeltaNet2024")

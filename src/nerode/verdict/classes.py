@@ -115,6 +115,7 @@ class WayOfCounting(StrEnum):
 
     FREE = "a write of ±1 beside a gate of 1"
     SLOW_DECAY = "a decay of 0 beside a free step size"
+    TIED = "a write that stays as its gate goes to 1"
     REFLECTIONS = "reflections with β = 2 that add"
     NORMALISER = "a normaliser that is the zero test"
     CELL = "a cell behind saturating gates"
@@ -154,8 +155,7 @@ class ArchitectureClass:
         gates: where its eigenvalues may lie.
         input_dependent: whether the transition depends on the current input.
         free_write: whether a token can write beside a gate of 1 that the same token sets; in Mamba, Griffin,
-            HGRN2 and the delta-rule layers one number sets both, and the write vanishes as this gate opens.
-            That does not keep a layer from counting, see `counting`.
+            HGRN2 and the delta-rule layers one number sets both. It may count all the same, see `counting`.
         counting: how the layer counts at finite precision.
         unit_gate: whether a gate of exactly 1 is available.
         state: what bounds the state.

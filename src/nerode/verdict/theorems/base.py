@@ -45,6 +45,7 @@ ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
 QUOTIENT = "a linear layer of the record has no quotient of two states"
+LIMIT_PAIR = "a write of ±1 beside a gate of 1 is a limit of its pairs; the record writes with finite weights"
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

@@ -43,6 +43,7 @@ from nerode.verdict.theorems.base import (
     FLOATS,
     IEEE,
     INTEGERS,
+    LIMIT_PAIR,
     MARGIN,
     METRIC,
     NO_FLOAT,
@@ -61,6 +62,10 @@ one_kind_bounded = LanguageCondition(
     "a bounded Dyck language with one kind of brackets",
     lambda f: f.language.family == "bounded-dyck" and f.language.parameters.get("k") == 1,
 )
+
+
+_held_back = counts_by(WayOfCounting.BOUNDED, WayOfCounting.TIED, WayOfCounting.NONE)
+"""Layers whose counters the record has in no sense."""
 
 
 def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
@@ -97,9 +102,7 @@ ROWS = (
             "where a tanh or a norm stands between, errors are summable and below 1/4 for a small start",
         ),
         reason=lambda f: "counter and unit fade together; their quotient is the count",
-        no_network=(
-            NoNetwork(reason=NO_FLOAT, architecture=counts_by(WayOfCounting.BOUNDED, WayOfCounting.NONE)),
-        ),
+        no_network=(NoNetwork(reason=NO_FLOAT, architecture=_held_back),),
     ),
     yes(
         name="exact-stack-open-gates",
@@ -161,16 +164,18 @@ ROWS = (
         reason=lambda f: "an additive memory is a counter",
         size=_counter_size,
     ),
-    no(
-        name="bounded-linear-states-do-not-count",
-        statement="A linear recurrence whose states stay bounded, and whose steps bring no two states apart, "
-        "has finitely many states up to the margin of its readout: only regular languages.",
-        language=~regular,
-        architecture=linear & counts_by(WayOfCounting.BOUNDED) & nonexpansive,
+    yes(
+        name="counters-tied-writes",
+        statement="The pairs of a gate g and a write (1-g) i, or of a step size β and a write βv, have "
+        "limits with a gate of 1 and a write of ±1: one layer counts.",
+        language=counter_machine,
+        architecture=linear & counts_by(WayOfCounting.TIED),
         senses=FINITE,
         model=MARGIN,
-        assumptions=("delta rule with β in [0,1]: orbits of relaxed projections are bounded [Meshulam1996]",),
-        reason=lambda f: "its states stay bounded, whatever is written: finitely many up to the margin",
+        assumptions=("gate and write in the limit; in floats by rounding, in the zoo's minGRU and DeltaNet",),
+        reason=lambda f: "the gate goes to 1 while what it lets in grows: a write of ±1 is left",
+        size=_counter_size,
+        no_network=(NoNetwork(reason=LIMIT_PAIR),),
     ),
     yes(
         name="bounded-depth-by-counting",
@@ -210,8 +215,8 @@ ROWS = (
     ),
     yes(
         name="stack-in-digits",
-        statement="With a gate below -1 four tokens multiply a number by a base above 2, so that numbers hold "
-        "brackets as digits ±1: number j those of the depths j modulo 9, one push or pop per four tokens.",
+        statement="With a gate below -1 four tokens multiply a number by a base above 2, so that numbers "
+        "hold brackets as digits ±1: number j those of the depths j modulo 9, one change per four tokens.",
         language=bracket_stack,
         architecture=linear & householder & below_minus_one,
         senses=FINITE,

@@ -128,8 +128,8 @@ ROWS = (
         provenance=Provenance.READ,
         model=SARROF,
         assumptions=(
-            "the state is normalised before the readout; an unbounded counter read without a norm escapes "
-            "the argument",
+            "stated for a state that is normalised before the readout; without a norm a state after u vⁿ is "
+            "A + Bn + Σ cgⁿ, whose readings with a margin settle, too",
         ),
         reason=_not_star_free,
         witness=Facts.counter_witness,
@@ -178,7 +178,7 @@ ROWS = (
         model=CAST,
         assumptions=(
             "Theorem 1 is about (11)*; a loop of several letters, or several factors, is covered by the "
-            "proposition on products",
+            "proposition on products; a drift along fixed vectors settles, too (docs/theory/counting.md)",
             "over the reals, where a state may fade without end, several factors do more "
             "(exact-products-of-contractions)",
         ),
