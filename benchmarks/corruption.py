@@ -55,8 +55,8 @@ from nerode.models.network_module import load_model
 from nerode.network import Network, network_from_json, network_hash, network_to_json
 from nerode.proofs import certify, certify_state_boxes, check_polished, find_fragile_words, find_window
 from nerode.proofs.counters import counter_cover, find_integrators, slot_cover
-from nerode.proofs.floats.certify import certify_floats
-from nerode.proofs.floats.decoders import certify_decoder
+from nerode.proofs.find.closure import certify_floats
+from nerode.proofs.find.heads import certify_decoder
 from nerode.proofs.proving import Prover
 from nerode.proofs.replay.attention.records import METHOD as DECODERS
 from nerode.proofs.replay.bits import METHOD as BIT_CLOSURE, recheck

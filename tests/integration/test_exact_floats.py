@@ -10,8 +10,8 @@ from nerode.compiler import Options, compile_language
 from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.network import ByChoice, FactorTable, Network
 from nerode.proofs import ANY_ORDER, Certificate, certify
+from nerode.proofs.find.closure import certify_module
 from nerode.proofs.floats import load_architecture, make_architecture
-from nerode.proofs.floats.certify import certify_module
 
 
 def exact() -> Options:

@@ -15,27 +15,31 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import letter_network, question_of
-from nerode.analysis.proofs.boxes import BoxProof, prove_boxes
-from nerode.analysis.proofs.goals import goal_of, require_distinct
-from nerode.analysis.settle.failing_words import (
-    failing_hold,
-    failing_searched_word,
-    failing_tests,
-    first_failure,
-    shorten,
-)
+from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle.keeping import keep_end
-from nerode.analysis.settle.settling import BOXES, CLOSURE, Ended, proved_by
-from nerode.analysis.settle.word_search import find_failing_word
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.settle.settling import asked_module, failing_tests
 from nerode.core import Budget, InputError
 from nerode.languages import LanguageQuestion, Question
 from nerode.models import Model, dtype_of
-from nerode.network import Network
-from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES, Certificate, run_tensor_hash
-from nerode.proofs.floats import certify_module, decoder
+from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES, run_tensor_hash
+from nerode.proofs.floats import (
+    BOXES,
+    CLOSURE,
+    LETTERS_FOR_SHORTENING,
+    Evidence,
+    Settled,
+    Walk,
+    WordReader,
+    certify_module,
+    coarse_walks,
+    decoder,
+    failing_hold,
+    finished,
+    prove_boxes,
+    proved_by,
+    shorten,
+    shrinking_margins,
+)
 from nerode.proofs.replay import carried_claim, require_plain
 from nerode.records import SETTLED, ExactSpec, Settlement, hash_tensors
 from nerode.tasks import Prediction, Task
@@ -56,7 +60,7 @@ class ClosureJudge:
     def __init__(self, task: Task, spec: ExactSpec) -> None:
         self._task, self._states = task, spec.states
         self._question, self._decode = task.question(), decoder(task.reading())
-        self._ended: Ended | None = None
+        self._ended: Settled | None = None
         self._begun = time.process_time()
 
     def examine(self, check: Check) -> Reply:
@@ -69,7 +73,7 @@ class ClosureJudge:
         )
         note: dict[str, Any] = {"outcome": "open", "states": verdict.states}
         if verdict.length == "all" and verdict.certificate is not None:
-            self._end(check.model, CLOSURE, verdict.certificate, states=verdict.states)
+            self._end(check.model, CLOSURE, Evidence(certificate=verdict.certificate), states=verdict.states)
             return Reply(stop=True, note=note | {"outcome": "proved"})
         if verdict.refutation is None:
             return Reply(note=note)
@@ -91,18 +95,12 @@ class ClosureJudge:
         language = None if self._ended.network is None else goal_of(self._task).language
         keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
 
-    def _end(
-        self,
-        model: nn.Module,
-        method: str,
-        certificate: Certificate,
-        *,
-        states: int = 0,
-        network: Network | None = None,
-    ) -> None:
+    def _end(self, model: nn.Module, method: str, evidence: Evidence, *, states: int = 0) -> None:
         """Notes the proof of a model."""
         language = getattr(self._task, "language", None)
-        claims = certificate.claims if network is None else tuple(map(carried_claim, certificate.claims))
+        claims = evidence.certificate.claims
+        if evidence.network is not None:
+            claims = tuple(map(carried_claim, claims))
         settlement = Settlement(
             **{"dtype": dtype_of(model), **proved_by(claims)},
             about=self._task.name if language is None else language.name,
@@ -111,7 +109,7 @@ class ClosureJudge:
             states=states,
             cpu_seconds=round(time.process_time() - self._begun, 3),
         )
-        self._ended = Ended(settlement=settlement, certificate=certificate, network=network)
+        self._ended = Settled(settlement=settlement, evidence=evidence)
 
 
 WANTED_NOISE = 2.0**-10
@@ -125,28 +123,32 @@ class BoxJudge(ClosureJudge):
         """Returns whether the model is proved, or a word that it answers incorrectly."""
         if (found := self._boxes(check)) is None:
             return Reply(note={"outcome": "open"})
-        assert found.certificate is not None
-        self._end(check.model, BOXES, found.certificate, network=found.network)
+        self._end(check.model, BOXES, found)
         evidence = found.certificate.evidence[STATE_BOXES]
         return Reply(stop=True, note={"outcome": "proved", "noise": evidence["noise"]})
 
-    def _boxes(self, check: Check) -> BoxProof | None:
+    def _boxes(self, check: Check) -> Evidence | None:
         """Boxes of a model, None if there are none."""
-        model = check.model
-        goal = goal_of(self._task)
+        model, goal = check.model, goal_of(self._task)
+        task = goal.task
+        if isinstance(self._task, Prediction):
+            task = PREDICT if check.words == "all" else VALID_PREFIXES
+        tensors = {name: value.detach().clone().contiguous() for name, value in model.state_dict().items()}
         try:
             assert isinstance(model, Model)
             require_plain(model)
-            require_distinct(goal)
+            found = prove_boxes(
+                model,
+                goal.language,
+                task,
+                answers=goal.answers,
+                weights=hash_tensors(save(tensors)),
+                least=WANTED_NOISE,
+                seconds=math.inf,
+            )
         except InputError:
             return None
-        if isinstance(self._task, Prediction):
-            goal = replace(goal, task=_task_of(check))
-        tensors = {name: value.detach().clone().contiguous() for name, value in model.state_dict().items()}
-        found = prove_boxes(
-            model, goal, weights=hash_tensors(save(tensors)), least=WANTED_NOISE, seconds=math.inf
-        )
-        return found if found.certificate is not None else None
+        return found if isinstance(found, Evidence) else None
 
 
 class WordJudge(ClosureJudge):
@@ -155,27 +157,24 @@ class WordJudge(ClosureJudge):
     def examine(self, check: Check) -> Reply:
         """Returns whether the model is proved, or a word that it answers incorrectly."""
         budget = Budget(seconds=math.inf)
-        question = question_of(self._task)
-        machine = Machine(letter_network(check.model, self._task), question)
+        reader = WordReader(asked_module(check.model, self._task))
         tests = failing_tests(check.model, self._task, _LENGTHS, sequences=_WORDS, budget=budget)
-        words = (question.alphabet.encode(test.word) for test in tests)
-        alone = (first_failure(machine, question, word) for word in words)
+        alone = (reader.first_failure(reader.encode(test)) for _, test in tests if test is not None)
         found = next((wrong for wrong in alone if wrong is not None), None)
-        found = found or failing_hold(machine, question, length=_LENGTHS[-1], words=_HOLDS, budget=budget)
-        found = found or failing_searched_word(machine, question, letters=_SEARCHED, budget=budget)
+        found = found or failing_hold(reader, length=_LENGTHS[-1], words=_HOLDS, budget=budget)
+        found = found or finished(shrinking_margins(reader, letters=_SEARCHED, budget=budget))
         if found is not None:
-            short = shorten(machine, question, found, letters=_SHORTENING, budget=budget)
-            word = question.alphabet.encode(short.word)
-            return Reply(words=(tuple(word),), note={"outcome": "refuted"})
+            short = shorten(reader, found, letters=LETTERS_FOR_SHORTENING, budget=budget)
+            return Reply(words=(reader.encode(short),), note={"outcome": "refuted"})
         reply = super().examine(check)
         if reply.stop or reply.words:
             return reply
-        subject = LoadedNetwork(name=self._task.name, model=check.model, task=self._task)
-        failing = find_failing_word(subject, budget=budget).failing
-        if failing is None or not failing.word:
+        walk = Walk(reader.runner, reader.question, most=self._states)
+        walk.run(budget)
+        found = finished(coarse_walks(reader, walk, budget=budget))
+        if found is None:
             return reply
-        word = self._question.alphabet.encode(failing.word)
-        return replace(reply, words=(tuple(word),), note={**reply.note, "outcome": "refuted"})
+        return replace(reply, words=(reader.encode(found),), note={**reply.note, "outcome": "refuted"})
 
 
 _LENGTHS, _WORDS, _HOLDS = (64, 256, 1024), 64, 12
@@ -183,11 +182,3 @@ _LENGTHS, _WORDS, _HOLDS = (64, 256, 1024), 64, 12
 
 _SEARCHED = 400
 """Length of the longest word of the search that the margins lead."""
-
-_SHORTENING = 400_000
-"""Letters that are read to make a failing word shorter."""
-
-
-def _task_of(check: Check) -> str:
-    """The task of a claim about the words of a check, where the network predicts."""
-    return PREDICT if check.words == "all" else VALID_PREFIXES

@@ -75,7 +75,7 @@ def certify(
     with budget.running():
         if dtype is None:
             return _certify_network(network, language, budget)
-        from nerode.proofs.floats.certify import certify_floats
+        from nerode.proofs.find.closure import certify_floats
 
         return certify_floats(network, language, dtype=dtype, budget=budget).outcome()
 

@@ -13,8 +13,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from nerode.analysis.proofs import boxes
-from nerode.analysis.proofs.boxes import check_proof, prove_boxes
+from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import replay_settlement
 from nerode.analysis.standing import read_folder
@@ -38,6 +37,8 @@ from nerode.proofs import (
     tensor_hash,
     write_folder,
 )
+from nerode.proofs.find import cells
+from nerode.proofs.find.cells import Evidence, prove_boxes
 from nerode.proofs.replay.lift import trained_network
 from nerode.records import SETTLED, TaskConfig, run_name
 from nerode.tasks import build_task
@@ -141,9 +142,8 @@ def test_another_language_is_not_certified(parts):
 
 
 def test_no_boxes_of_an_untrained_cell():
-    found = prove_boxes(make_model("lstm", TASK), GOAL, seconds=60)
-    assert found.certificate is None
-    assert found.network is None
+    found = prove_boxes(make_model("lstm", TASK), GOAL.language, GOAL.task, seconds=60)
+    assert isinstance(found, Unproved)
     assert "no boxes are closed" in found.reason
 
 
@@ -151,9 +151,9 @@ def test_a_check_that_takes_too_long_is_no_proof(parts, monkeypatch):
     def check_without_end(*_, budget):
         raise BudgetExceeded("seconds", budget.seconds)
 
-    monkeypatch.setattr(boxes, "check", check_without_end)
-    found = prove_boxes(parts[2], GOAL, seconds=60)
-    assert found.certificate is None
+    monkeypatch.setattr(cells, "check", check_without_end)
+    found = prove_boxes(parts[2], GOAL.language, GOAL.task, seconds=60)
+    assert isinstance(found, Unproved)
     assert "the kernel refuses" in found.reason
 
 
@@ -163,8 +163,8 @@ def test_two_biases_are_not_covered_in_float32(parts):
     weights = {name: value.clone() for name, value in parts[2].state_dict().items()}
     bias = weights["blocks.0.layer.read.bias"] / 2
     model.load_state_dict(weights | {"blocks.0.layer.read.bias": bias, "blocks.0.layer.recurrent_bias": bias})
-    found = prove_boxes(model, GOAL, seconds=60)
-    assert found.certificate is not None
+    found = prove_boxes(model, GOAL.language, GOAL.task, seconds=60)
+    assert isinstance(found, Evidence)
     assert all(claim.dtype is None for claim in found.certificate.claims)
 
 

@@ -15,12 +15,12 @@ from safetensors.numpy import load_file, save_file
 from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
-from nerode.analysis.settle.settling import BOXES, CLOSURE
 from nerode.analysis.standing import read_folder
 from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model, save_model
 from nerode.proofs import RUN_WEIGHTS, Certificate, certify_state_boxes, tensor_hash, write_folder
+from nerode.proofs.floats import BOXES, CLOSURE
 from nerode.proofs.replay.lift import is_carried, trained_network
 from nerode.records import SETTLED, TaskConfig
 from nerode.tasks import build_task

@@ -9,14 +9,9 @@ import torch
 from torch import Tensor, nn
 
 import nerode as nr
-from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.settle import settle
-from nerode.analysis.settle.failing_words import (
-    failing_examination,
-    failing_long_word,
-    first_failure,
-)
+from nerode.analysis.settle.settling import failing_examination, to_asked
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream
 from nerode.kernel import PREDICT, TRACK, Certificate, Failure, certificate_to_json, language_claim
@@ -34,7 +29,8 @@ from nerode.languages import (
 )
 from nerode.network import network_to_json
 from nerode.proofs import check
-from nerode.proofs.floats import FloatVerdict, certify_module, decoder
+from nerode.proofs.find.words import WordReader, long_words
+from nerode.proofs.floats import FloatVerdict, certify_module, decoder, finished
 from nerode.proofs.replay import recheck_module
 from nerode.proofs.replay.listing import fingerprint
 from nerode.records import TaskConfig
@@ -135,9 +131,8 @@ def test_a_leak_is_refuted_by_a_word_that_fails_alone(name):
     subject = perfect(name, leak=1 - 2**-10)
     end = settle(subject, budget=Budget(seconds=30)).settlement
     assert end.status == "refuted"
-    network, question = asked(subject)
-    word = question.alphabet.encode(end.word)
-    found = first_failure(Machine(network, question), question, word)
+    reader = WordReader(to_asked(subject))
+    found = reader.first_failure(reader.question.alphabet.encode(end.word))
     assert found is not None
     assert (answer_text(found.expected), answer_text(found.got)) == (end.expected, end.got)
 
@@ -185,11 +180,9 @@ def test_signals_that_the_task_does_not_have_are_outside():
 
 def test_long_words_find_a_leak_that_short_ones_do_not_show():
     subject = perfect("flip-flop", leak=1 - 2**-11)
-    network, question = asked(subject)
-    machine = Machine(network, question)
-    budget = Budget(seconds=60).start()
-    assert failing_long_word(machine, question, length=1_024, words=4, budget=budget) is None
-    found = failing_long_word(machine, question, length=8_192, words=4, budget=budget)
+    reader, budget = WordReader(to_asked(subject)), Budget(seconds=60).start()
+    assert finished(long_words(reader, length=1_024, words=4, budget=budget)) is None
+    found = finished(long_words(reader, length=8_192, words=4, budget=budget))
     assert found is not None
     assert len(found.word) > 2_000
     assert found.expected != found.got

@@ -8,8 +8,6 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import question_of
 from nerode.analysis.settle import (
     SettleSettings,
     confirmed_settlement,
@@ -18,14 +16,14 @@ from nerode.analysis.settle import (
     settle_folder,
     settled_or_new,
 )
-from nerode.analysis.settle.failing_words import first_failure
+from nerode.analysis.settle.settling import to_asked
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
 from nerode.languages import answer_text, resolve_language
 from nerode.models import save_model
 from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs import certificate_to_json, write_folder
-from nerode.proofs.floats import certify_module, decode, decoder
+from nerode.proofs.floats import WordReader, certify_module, decode, decoder
 from nerode.records import SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, TaskConfig, read_settlement
 from nerode.tasks import build_task
 from nerode.training import make_specs, run_all
@@ -205,13 +203,12 @@ def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
     found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
     assert found.shortest
     subject = load_subject(folder)
-    question = question_of(subject.task)
-    machine = Machine(subject.model, question)
+    reader = WordReader(to_asked(subject))
     longer = next(
         failing
         for n in range(len(found.word) + 1, 12)
-        for word in itertools.product(range(len(question.alphabet)), repeat=n)
-        if (failing := first_failure(machine, question, word)) is not None and len(failing.word) == n
+        for word in itertools.product(range(len(reader.question.alphabet)), repeat=n)
+        if (failing := reader.first_failure(word)) is not None and len(failing.word) == n
     )
     forged = replace(
         found,

@@ -8,8 +8,8 @@ import torch
 from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models import find_member
+from nerode.proofs.find.closure import certify_module
 from nerode.proofs.floats import load_architecture
-from nerode.proofs.floats.certify import certify_module
 
 
 def certified_length(name: str, architecture: str, dtype: str) -> int | str:

@@ -13,7 +13,7 @@ from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Claim
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.proofs.floats.decoders import run_decoder
+from nerode.proofs.find.heads import run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import NotProved
 from tests.proofs.replay.test_attention import with_slopes

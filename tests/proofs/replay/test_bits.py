@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import certificate_from_json, certificate_to_json, language_claim
 from nerode.languages import resolve_language
-from nerode.proofs.floats.certify import certify_module
+from nerode.proofs.find.closure import certify_module
 from nerode.proofs.replay.bits import METHOD, _StateTable, limits, recheck
 from nerode.proofs.replay.listing import fingerprint, read_listing
 from tests.proofs.floats.languages import NOTHING_YET, register_language

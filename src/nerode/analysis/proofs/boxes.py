@@ -2,97 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nerode.analysis.proofs.goals import Goal, goal_of, require_distinct
 from nerode.analysis.subject import load_subject
-from nerode.core import Budget, BudgetExceeded, InputError
-from nerode.languages import describe_language, language_hash
+from nerode.core import Budget, InputError
+from nerode.languages import language_hash
 from nerode.models import Model
-from nerode.network import Network, network_to_json
+from nerode.network import Network
 from nerode.proofs import (
-    SMALLEST_NOISE,
-    Certificate,
     CheckResult,
     Failure,
-    certificate_to_json,
-    certify_state_boxes,
-    check,
     check_folder,
     read_language,
     read_network,
     run_of,
 )
 from nerode.proofs.replay import carried_claim, is_carried, trained_network
-
-_LETTERS = (1, 2, 3)
-"""Numbers of last letters that a box may know."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoxProof:
-    """The outcome of one search for boxes.
-
-    Attributes:
-        certificate: the proof, accepted by the kernel; None if there is none.
-        network: the exact network that it is about; None if there is no proof.
-        reason: why there is none.
-        check_cpu_seconds: of the kernel.
-    """
-
-    certificate: Certificate | None = None
-    network: Network | None = None
-    reason: str | None = None
-    check_cpu_seconds: float = 0.0
-
-
-def prove_boxes(
-    model: Model,
-    goal: Goal,
-    *,
-    weights: str = "",
-    letters: tuple[int, ...] = _LETTERS,
-    least: float = SMALLEST_NOISE,
-    seconds: float,
-) -> BoxProof:
-    """Returns boxes for a model as it is, with the consent of the kernel, or why there are none.
-
-    Args:
-        model: one cell between letters and a linear head.
-        goal: what it should do.
-        weights: the SHA-256 of the tensors of the run that the proof is for.
-        letters: how many last letters a box may know.
-        least: the noise that has to be allowed.
-        seconds: for the search, and again for the kernel.
-
-    Raises:
-        InputError: if boxes would not tell two classes apart.
-    """
-    require_distinct(goal)
-    network = trained_network(model, goal.language, answers=goal.answers, weights=weights)
-    found = certify_state_boxes(
-        network, goal.language, task=goal.task, letters=letters, least=least, budget=Budget(seconds=seconds)
-    )
-    if not isinstance(found, Certificate):
-        return BoxProof(reason=found.reason)
-    found = replace(found, claims=tuple(claim for claim in found.claims if is_carried(model, claim)))
-    begun = time.process_time()
-    try:
-        result = check(
-            network_to_json(network),
-            describe_language(goal.language),
-            certificate_to_json(found),
-            budget=Budget(seconds=seconds),
-        )
-        refused = None if result.failure is None else result.failure.what
-    except BudgetExceeded as stop:
-        refused = str(stop)
-    took = time.process_time() - begun
-    if refused is not None:
-        return BoxProof(reason=f"the kernel refuses the certificate: {refused}", check_cpu_seconds=took)
-    return BoxProof(certificate=found, network=network, check_cpu_seconds=took)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

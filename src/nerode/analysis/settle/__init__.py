@@ -7,7 +7,8 @@ from nerode.analysis.settle.keeping import (
     settle_folder,
     settled_or_new,
 )
-from nerode.analysis.settle.settling import SettleSettings, settle
+from nerode.analysis.settle.settling import settle
+from nerode.proofs.floats import SettleSettings
 
 __all__ = [
     "SettleSettings",

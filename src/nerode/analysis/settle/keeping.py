@@ -12,24 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import letter_network, question_of
+from nerode.analysis.extraction.question import letter_network
 from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.settle.failing_words import first_failure
-from nerode.analysis.settle.settling import (
-    BOXES,
-    CLOSURE,
-    FADING,
-    MOST_STATES,
-    WORDS,
-    Ended,
-    SettleSettings,
-    name_of_goal,
-    proved_by,
-    search_states,
-    settle,
-)
+from nerode.analysis.settle.settling import name_of_goal, settle, to_asked
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
 from nerode.languages import Language, answer_text, title_of
@@ -50,7 +36,19 @@ from nerode.proofs import (
     run_tensor_hash,
     write_folder,
 )
-from nerode.proofs.floats import decoder
+from nerode.proofs.floats import (
+    BOXES,
+    CLOSURE,
+    FADING,
+    MOST_STATES,
+    WORDS,
+    Settled,
+    SettleSettings,
+    WordReader,
+    decoder,
+    proved_by,
+    search_states,
+)
 from nerode.proofs.replay import recheck_module, replay_fading
 from nerode.records import RESULT, SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, Settlement, read_settlement
 from nerode.tasks import Prediction, Task
@@ -204,9 +202,8 @@ def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> S
         return known
     assert subject.task is not None
     try:
-        verdict = search_states(
-            subject.model, subject.task, replace(budget.part(), elements=MOST_STATES), valid=True
-        )
+        few = replace(budget.part(), elements=MOST_STATES)
+        verdict = search_states(to_asked(subject), few, valid=True)
         refuted, reached = verdict.refutation, verdict.length
     except (InputError, BudgetExceeded):
         refuted, reached = None, 0
@@ -223,9 +220,8 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
         InputError: if its task asks nothing about single words, or the word has another letter.
     """
     assert subject.task is not None
-    network, question = letter_network(subject.model, subject.task), question_of(subject.task)
-    word = question.alphabet.encode(known.word or ())
-    found = first_failure(Machine(network, question), question, word)
+    reader = WordReader(to_asked(subject))
+    found = reader.first_failure(tuple(reader.question.alphabet.encode(known.word or ())))
     if found is None:
         return False
     answers = answer_text(found.expected), answer_text(found.got)
@@ -303,7 +299,7 @@ def _text(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
 
 
-def keep_end(target: Path, ended: Ended, language: Language | None = None) -> None:
+def keep_end(target: Path, ended: Settled, language: Language | None = None) -> None:
     """Writes a settlement and its proof, the settlement last; a network is written with its language."""
     shutil.rmtree(target, ignore_errors=True)
     if ended.network is not None and language is not None:

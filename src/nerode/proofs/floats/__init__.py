@@ -1,12 +1,14 @@
 """Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
 
-from nerode.proofs.find.schedule import Schedule, Work, finished
-from nerode.proofs.find.walk import CALL, Walk, grid_marks, state_values
-from nerode.proofs.floats.certify import FloatVerdict, certify_module, closing
+from nerode.proofs.find.cells import Evidence, prove_boxes
+from nerode.proofs.find.closure import FloatVerdict, certify_module
+from nerode.proofs.find.fading import certify_fading
+from nerode.proofs.find.heads import decoder_length
+from nerode.proofs.find.schedule import finished
+from nerode.proofs.find.walk import CALL, Walk
+from nerode.proofs.find.words import Asked, WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
 from nerode.proofs.floats.cycles import find_cycle
-from nerode.proofs.floats.decoders import decoder_length
 from nerode.proofs.floats.examination import Examination, examine, store
-from nerode.proofs.floats.memories import certify_fading, fading_search
 from nerode.proofs.floats.model_claims import graph_failure, known, load_model
 from nerode.proofs.floats.real_models import (
     ModelReader,
@@ -17,40 +19,65 @@ from nerode.proofs.floats.real_models import (
     write_real_model,
 )
 from nerode.proofs.reading import SignalModule, decode, decoder
-from nerode.proofs.runner import QuestionTable, Runner, make_runner, to_rows
+from nerode.proofs.runner import make_runner
+from nerode.proofs.settle import (
+    BOXES,
+    CLOSURE,
+    FADING,
+    LETTERS_FOR_SHORTENING,
+    MOST_STATES,
+    WORDS,
+    Settled,
+    SettleSettings,
+    proved_by,
+    search_states,
+    settle,
+    shown,
+)
 
 __all__ = [
+    "BOXES",
     "CALL",
+    "CLOSURE",
+    "FADING",
+    "LETTERS_FOR_SHORTENING",
+    "MOST_STATES",
+    "WORDS",
+    "Asked",
+    "Evidence",
     "Examination",
     "FloatVerdict",
     "ModelReader",
-    "QuestionTable",
     "RealModel",
-    "Runner",
-    "Schedule",
+    "SettleSettings",
+    "Settled",
     "SignalModule",
     "Walk",
-    "Work",
+    "WordReader",
     "certify_fading",
     "certify_module",
     "choose_lowering",
-    "closing",
+    "coarse_walks",
     "decode",
     "decoder",
     "decoder_length",
     "examine",
-    "fading_search",
+    "failing_hold",
     "find_cycle",
     "finished",
     "graph_failure",
-    "grid_marks",
     "known",
     "load_architecture",
     "load_model",
     "make_architecture",
     "make_runner",
-    "state_values",
+    "prove_boxes",
+    "proved_by",
+    "search_states",
+    "settle",
+    "shorten",
+    "shown",
+    "shrinking_margins",
     "store",
-    "to_rows",
     "write_real_model",
 ]

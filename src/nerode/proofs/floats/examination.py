@@ -30,8 +30,8 @@ from nerode.languages import Language
 from nerode.models import fixed_bits
 from nerode.models.lower import is_decoder
 from nerode.network import Network
-from nerode.proofs.floats.certify import FloatVerdict, certify_floats
-from nerode.proofs.floats.decoders import examine_decoder
+from nerode.proofs.find.closure import FloatVerdict, certify_floats
+from nerode.proofs.find.heads import examine_decoder
 from nerode.proofs.floats.horizons import Horizon
 from nerode.proofs.floats.loops import LoopReport, search_loops
 from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate

@@ -44,8 +44,8 @@ from nerode.models import (
 )
 from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal, show_word
 from nerode.network import LogitDecoder, Network
-from nerode.proofs.floats.certify import certify_module
-from nerode.proofs.floats.decoders import certify_decoder, run_decoder
+from nerode.proofs.find.closure import certify_module
+from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.floats.loops import search_loops
 from nerode.proofs.floats.model_claims import SECONDS, certified, known, refuted, rest
 from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate

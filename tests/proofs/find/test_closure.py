@@ -15,9 +15,9 @@ from nerode.models.lower.assembly import network_to_architecture
 from nerode.models.network_module import load_model
 from nerode.proofs import Unproved
 from nerode.proofs.certification import certify_exact
+from nerode.proofs.find import closure
+from nerode.proofs.find.closure import certify_floats, certify_module
 from nerode.proofs.find.walk import LARGE_BATCH, Walk
-from nerode.proofs.floats import certify
-from nerode.proofs.floats.certify import certify_floats, certify_module
 from nerode.proofs.replay.bits import METHOD
 from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HOLD, NOTHING_YET, mamba_register, register_language
@@ -128,7 +128,7 @@ class WrongAlone(DependentOnManyWords):
 
 
 def test_where_large_batches_are_refused_single_words_are_searched(monkeypatch):
-    monkeypatch.setattr(certify, "_batches", lambda *_: [LARGE_BATCH])
+    monkeypatch.setattr(closure, "_batches", lambda *_: [LARGE_BATCH])
     module = DependentOnManyWords(overwrite=0.25, dtype=torch.bfloat16)
     verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET)
     assert verdict.length == "all"
@@ -255,5 +255,5 @@ def test_a_word_that_no_valid_prefix_begins_with_refutes_nothing_where_time_is_s
         def __init__(self, runner, question, *, most, **others):
             super().__init__(runner, question, most=1 if question.task == VALID_PREFIXES else most, **others)
 
-    monkeypatch.setattr(certify, "Walk", Hurried)
+    monkeypatch.setattr(closure, "Walk", Hurried)
     assert certify_module(module, language, empty=empty).refutation is None

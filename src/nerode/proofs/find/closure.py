@@ -148,6 +148,10 @@ def closing(
     if alone or (batch is not None and _is_chain(question)):
         batch = 1
     found = yield from _walk_beside(runner, question, batch, search)
+    if found.refutation is not None and batch != 1 and not _refutes_alone(runner, found):
+        # Batches answer otherwise than single words: single words are what counts.
+        batch = 1
+        found = yield from _walk_beside(runner, question, batch, search)
     if not partial and _refutes_alone(runner, found):
         return FloatVerdict(
             runner=runner,

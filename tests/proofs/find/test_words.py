@@ -3,11 +3,10 @@
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion
-from nerode.analysis.settle.failing_words import failing_searched_word, first_failure
 from nerode.core import Budget
 from nerode.languages import Alphabet, Moore, MooreQuestion
+from nerode.proofs.find.schedule import finished
+from nerode.proofs.find.words import Asked, WordReader, shrinking_margins
 from nerode.records import Reading
 
 ALPHABET = Alphabet(("a", "b"))
@@ -42,29 +41,32 @@ class Alternating(nn.Module):
 
 def asked(limit):
     machine = Moore.explore(ALPHABET, 0, lambda state, letter: 0, lambda state: "0")
-    question = NetworkQuestion(
-        target=MooreQuestion("nothing", machine, ("0", "1")), reading=Reading.by_name(2)
+    question = MooreQuestion("nothing", machine, ("0", "1"))
+    module = Alternating(limit)
+    return WordReader(
+        Asked(name="x", about="x", module=module, question=question, reading=Reading.by_name(2))
     )
-    return Machine(Alternating(limit), question), question
+
+
+def searched(reader, seconds=60.0):
+    budget = Budget(seconds=seconds).start()
+    return finished(shrinking_margins(reader, letters=100, budget=budget))
 
 
 def test_a_search_follows_the_margin_to_a_word_that_is_seldom_drawn():
-    machine, question = asked(limit=0.95)
-    found = failing_searched_word(machine, question, letters=100, budget=Budget(seconds=60).start())
+    reader = asked(limit=0.95)
+    found = searched(reader)
     assert found is not None
     assert (found.expected, found.got) == (("0",), ("1",))
     assert len(found.word) >= 28
-    assert first_failure(machine, question, ALPHABET.encode(found.word)) == found
+    assert reader.first_failure(ALPHABET.encode(found.word)) == found
     # The last letters alternate: that is what the network gets wrong.
     assert all(a != b for a, b in zip(found.word[-20:], found.word[-19:], strict=False))
 
 
 def test_a_search_finds_nothing_where_there_is_nothing_to_find():
-    machine, question = asked(limit=1.5)
-    assert failing_searched_word(machine, question, letters=100, budget=Budget(seconds=60).start()) is None
+    assert searched(asked(limit=1.5)) is None
 
 
 def test_a_search_ends_with_its_budget():
-    machine, question = asked(limit=0.95)
-    budget = Budget(seconds=1e-9).start()
-    assert failing_searched_word(machine, question, letters=100, budget=budget) is None
+    assert searched(asked(limit=0.95), seconds=1e-9) is None

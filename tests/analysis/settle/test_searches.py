@@ -1,3 +1,5 @@
+"""Words that are found as short as they can be, alone and not only in batches, and far away."""
+
 from __future__ import annotations
 
 import itertools
@@ -8,13 +10,14 @@ import torch
 
 import nerode as nr
 from nerode.analysis.extraction.question import question_of
-from nerode.analysis.settle.word_search import SearchSettings, find_failing_word
+from nerode.analysis.settle import SettleSettings, settle
+from nerode.analysis.settle.settling import to_asked
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, InputError
+from nerode.core import Budget
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
-from nerode.proofs.floats import load_architecture
-from nerode.records import TaskConfig
+from nerode.proofs.floats import Walk, WordReader, coarse_walks, finished, load_architecture
+from nerode.records import Settlement, TaskConfig
 from nerode.tasks import build_task
 from tests.analysis.polish.planted import planted, turns
 
@@ -39,35 +42,34 @@ def brute_force(subject: LoadedNetwork, longest: int) -> tuple[int, ...] | None:
     return None
 
 
+def settled(subject: LoadedNetwork, seconds: float = 60.0) -> Settlement:
+    few = SettleSettings(tests=16, longest=64, holds=0, searched=0)
+    return settle(subject, settings=few, budget=Budget(seconds=seconds)).settlement
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_word_is_as_short_as_the_shortest_of_all_words(seed: int) -> None:
     model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=seed)
     subject = subject_of("parity", model)
     expected = brute_force(subject, 8)
-    found = find_failing_word(subject)
+    found = settled(subject)
     assert expected is not None
-    assert found.failing is not None
+    assert found.word is not None
     assert found.shortest
-    assert len(found.failing.word) == len(expected)
-    assert found.right_up_to == len(expected) - 1
+    assert len(found.word) == len(expected)
+    assert found.length == len(expected) - 1
 
 
-def test_a_network_with_finitely_many_states_that_is_right_is_always_right() -> None:
-    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
-    subject = subject_of("predict-parity", model)
-    found = find_failing_word(subject)
-    assert found.failing is None
-    assert found.always_right
-    assert found.why_ended == ""
+def test_a_network_with_finitely_many_states_that_is_right_is_proved() -> None:
+    found = settled(subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0)))
+    assert (found.status, found.method) == ("proved", "closure")
 
 
 def test_one_weight_changed_gives_a_word() -> None:
     model = load_architecture(nr.language("parity"), "lstm", seconds=0)
     with torch.no_grad():
         dict(model.named_parameters())["blocks.0.layer.recurrent"].neg_()
-    found = find_failing_word(subject_of("predict-parity", model))
-    assert found.failing is not None
-    assert not found.always_right
+    assert settled(subject_of("predict-parity", model)).status == "refuted"
 
 
 class ByBatch(Model):
@@ -85,20 +87,17 @@ class WrongInBatches(ByBatch):
 
 
 def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
-    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
-    model.__class__ = ByBatch
-    found = find_failing_word(subject_of("predict-parity", model))
-    assert not found.always_right
-    assert found.failing is not None
-    assert len(found.failing.word) == 1
+    subject = subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0))
+    subject.model.__class__ = ByBatch
+    found = settled(subject)
+    assert found.word is not None
+    assert len(found.word) == 1
 
 
 def test_a_word_that_fails_in_batches_only_is_none() -> None:
-    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
-    model.__class__ = WrongInBatches
-    found = find_failing_word(subject_of("predict-parity", model))
-    assert found.failing is None
-    assert found.always_right
+    subject = subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0))
+    subject.model.__class__ = WrongInBatches
+    assert settled(subject).status == "proved"
 
 
 def turning(angles: tuple[float, float]) -> LoadedNetwork:
@@ -112,30 +111,17 @@ def turning(angles: tuple[float, float]) -> LoadedNetwork:
     return subject
 
 
-def test_a_failure_far_away_is_found_with_rounding() -> None:
+def test_a_failure_far_away_is_found_by_coarse_walks() -> None:
     """A quarter of a turn too far is wrong: 32 letters of 0.05 each, and no fewer."""
-    subject = turning((0.01, math.pi + 0.05))
-    settings = SearchSettings(states=520, grids=(0.02,), rounded_states=20_000)
-    found = find_failing_word(subject, settings=settings)
-    assert found.failing is not None
-    assert 32 <= len(found.failing.word) <= 36
-    assert not found.shortest
-    assert 8 <= found.right_up_to < 32
-    without = find_failing_word(subject, settings=SearchSettings(states=520, grids=()))
-    assert without.failing is None
-    assert not without.always_right
-    assert without.why_ended == "more than 520 states"
+    reader, budget = WordReader(to_asked(turning((0.01, math.pi + 0.05)))), Budget(seconds=60)
+    walk = Walk(reader.runner, reader.question, most=520)
+    assert walk.run(budget) == "full"
+    assert 8 <= walk.length < 32
+    found = finished(coarse_walks(reader, walk, budget=budget))
+    assert found is not None
+    assert 32 <= len(found.word) <= 36
 
 
 def test_time_that_is_up_ends_the_search_with_what_is_known() -> None:
-    found = find_failing_word(turning((0.01, math.pi + 0.05)), budget=Budget(seconds=1e-9))
-    assert found.failing is None
-    assert found.why_ended == "the time was up"
-
-
-def test_what_cannot_be_used_is_refused() -> None:
-    model = nr.build_model(nr.model_config("lstm", letters=2, outputs=2, width=4), seed=0)
-    with pytest.raises(InputError, match="has no task"):
-        find_failing_word(LoadedNetwork(name="x", model=model))
-    with pytest.raises(InputError, match="grids above 0"):
-        SearchSettings(grids=(0.0,))
+    found = settled(turning((0.01, math.pi + 0.05)), seconds=1e-9)
+    assert found.status == "unsettled"

@@ -1,0 +1,451 @@
+"""Settling a module: one table of strategies, one scheduler, one outcome. No weight is changed.
+
+tests       what the caller draws, and words with long holds
+fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
+margins     words along which the margin of the answers gets smaller
+boxes       for cells whose state contracts: regions of the state, checked by the kernel
+long words  nearly periodic ones of up to 32,768 letters
+coarse      walks that take states for the same when they are near
+
+They take turns in slices of row-steps that grow (`proofs.find.schedule`); seconds only end the search. The
+first that ends it decides: a proof has been replayed by then, a failing word read alone and made short.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import nn
+
+from nerode.core import Budget, InputError, plural, started
+from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Refutation
+from nerode.languages import LanguageQuestion, answer_text
+from nerode.models import Model, dtype_of, fixed_bits
+from nerode.network import Network
+from nerode.proofs.find.cells import Evidence, prove_boxes, require_told_apart
+from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
+from nerode.proofs.find.fading import fading_search
+from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
+from nerode.proofs.find.walk import Walk
+from nerode.proofs.find.words import (
+    STEPPED,
+    Asked,
+    WordReader,
+    coarse_walks,
+    failing_hold,
+    long_words,
+    shorten,
+    shrinking_margins,
+)
+from nerode.proofs.replay.lift import carried_claim, require_plain
+from nerode.proofs.runner import Runner
+from nerode.records import Reading, Settlement
+
+WORDS = {
+    PREDICT: "all words over the alphabet",
+    RECOGNISE: "all words over the alphabet, membership only",
+    VALID_PREFIXES: "all prefixes of words of the language",
+    TRACK: "all words that the task asks about",
+}
+"""The words that a task of a proof is about."""
+
+ASKED_WORDS = "the words that the task asks about"
+
+TESTS = "tests"
+CLOSURE = "closure"
+FADING = "fading"
+BOXES = "boxes"
+
+LETTERS_FOR_SHORTENING = 400_000
+"""Letters that are read to make a failing word shorter."""
+
+_BEFORE_BOXES = 1 << 16
+"""Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
+
+_LONG, _LONG_WORDS = (4_096, 32_768), 32
+"""Lengths of words that are nearly periodic, and how many there are of each."""
+
+MOST_STATES = 4_000
+"""Joint states of a search for a failing word that is shorter than a known one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleSettings:
+    """Settings of the search for an end.
+
+    Attributes:
+        states: joint float states that the closure may list.
+        tests: test sequences of each length.
+        longest: the longest test; None for four times the longest length that was tested, 1,024 at least.
+        holds: words with long holds.
+        searched: length of the longest word of a search led by the margins; 0 for no search.
+        boxes: whether boxes are looked for.
+    """
+
+    states: int = 100_000
+    tests: int = 64
+    longest: int | None = None
+    holds: int = 12
+    searched: int = 400
+    boxes: bool = True
+
+    def __post_init__(self) -> None:
+        if (
+            min(self.states, self.tests) < 1
+            or min(self.holds, self.searched) < 0
+            or (self.longest is not None and self.longest < 1)
+        ):
+            raise InputError(f"{self} cannot be used; numbers of states and tests are 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """A settlement with the evidence of its proof, if there is one."""
+
+    settlement: Settlement
+    evidence: Evidence | None = None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the proof."""
+        return None if self.evidence is None else self.evidence.certificate
+
+    @property
+    def network(self) -> Network | None:
+        """The exact network that the proof is about, if it is not about the module."""
+        return None if self.evidence is None else self.evidence.network
+
+
+Tests = Iterable[tuple[int, Refutation | None]]
+"""Row-steps of the caller's own tests, one after the other, and a word that fails in each, if one does."""
+
+
+def settle(
+    asked: Asked,
+    *,
+    tests: Tests = (),
+    settings: SettleSettings | None = None,
+    budget: Budget | None = None,
+) -> Settled:
+    """Returns the outcome of all strategies for a module.
+
+    Args:
+        asked: the module with its question; it is not changed.
+        tests: what else is read, drawn by the caller.
+        settings: how far to search.
+        budget: limits the seconds of all strategies together.
+
+    Raises:
+        InputError: if a weight is not a number.
+    """
+    if not all(bool(p.isfinite().all()) for p in asked.module.parameters()):
+        raise InputError(f"{asked.name} has a weight that is not a finite number; train it again")
+    # The networks are small: threads would wait for each other, and that counts as CPU time, too.
+    with fixed_bits(1):
+        return _Search(asked, tests, settings or SettleSettings(), started(budget)).run()
+
+
+class _Search:
+    """The strategies side by side, and what is known so far."""
+
+    def __init__(self, asked: Asked, tests: Tests, settings: SettleSettings, budget: Budget) -> None:
+        self.asked, self.tests, self.settings, self.budget = asked, tests, settings, budget
+        self.begun = time.process_time()
+        self.reasons: list[str] = []
+        self.verdict: FloatVerdict | None = None
+        self.reader: WordReader | None = None
+        self.runner: Runner | None = None
+        try:
+            self.reader = WordReader(asked)
+            if obstacle := _obstacle(asked.module):
+                self.reasons.append(obstacle)
+            else:
+                self.runner = self.reader.runner
+        except InputError as no_question:
+            self.reasons.append(str(no_question))
+
+    def run(self) -> Settled:
+        """Runs the strategies side by side until one of them ends it."""
+        schedule = Schedule[Settled]({name: work(self) for name, work in STRATEGIES.items()})
+        found = schedule.run(self.budget) or self._unsettled()
+        return replace(found, settlement=replace(found.settlement, steps=schedule.steps))
+
+    def by_tests(self) -> Work[Settled | None]:
+        """A failing word among the tests of the caller and words with long holds, made short."""
+        for made, found in self.tests:
+            if found is not None and self.reader is None:
+                return self._tested(found)
+            if found is not None and self.reader is not None:
+                alone = self.reader.first_failure(self.reader.encode(found))
+                if alone is not None:
+                    return self._refuted(alone)
+                self.reasons.append(
+                    f"a test of {plural(len(found.word), 'letter')} fails in a batch but not alone: "
+                    "roundings decide it"
+                )
+            yield made
+        holds, length = self.settings.holds, self.settings.longest or 1024
+        if self.reader is None or not holds:
+            return None
+        held = failing_hold(self.reader, length=length, words=holds, budget=self.budget)
+        yield holds * length
+        return None if held is None else self._refuted(held)
+
+    def by_fading(self) -> Work[Settled | None]:
+        """Boxes of float states of one layer whose memory fades."""
+        model, question = self.asked.module, self.asked.question
+        above_zero = self.asked.reading == Reading(kind="above")
+        if not isinstance(model, Model) or not isinstance(question, LanguageQuestion) or not above_zero:
+            return None
+        if question.asks != "next" or not question.language.regular:
+            return None
+        try:
+            found = yield from fading_search(model, question.language, VALID_PREFIXES, self.budget)
+        except InputError:
+            return None
+        if isinstance(found, Certificate):
+            return self._proved(FADING, Evidence(certificate=found), found.claims)
+        self.reasons.append(found.reason)
+        return None
+
+    def by_closure(self) -> Work[Settled | None]:
+        """All float states, bit for bit: a proof, the shortest failing word, or neither."""
+        if self.runner is None:
+            return None
+        assert self.asked.question is not None
+        limits = replace(self.budget, elements=self.settings.states)
+        try:
+            self.verdict = yield from closing(
+                self.runner, self.asked.question, partial=False, search=limits, budget=limits
+            )
+        except InputError as no_closure:
+            self.reasons.append(str(no_closure))
+            return None
+        certificate = self.verdict.certificate
+        if self.verdict.length == "all" and certificate is not None:
+            return self._proved(CLOSURE, Evidence(certificate=certificate), certificate.claims)
+        if self.verdict.refutation is not None:
+            return self._refuted_first(self.verdict.refutation)
+        self.reasons.append(self.verdict.reason)
+        return None
+
+    def by_margins(self) -> Work[Settled | None]:
+        """A failing word that a search led by the margins finds."""
+        if self.reader is None or not self.settings.searched:
+            return None
+        found = yield from shrinking_margins(self.reader, letters=self.settings.searched, budget=self.budget)
+        return None if found is None else self._refuted(found)
+
+    def by_boxes(self) -> Work[Settled | None]:
+        """Regions of the state of a contracting cell, checked by the kernel; they cannot be paused."""
+        model, asked = self.asked.module, self.asked
+        language, tasks = asked.language, _box_tasks(asked)
+        if not self.settings.boxes or not isinstance(model, Model) or language is None or not tasks:
+            return None
+        try:
+            require_plain(model)
+            require_told_apart(language, asked.answers)
+        except InputError as no_boxes:
+            self.reasons.append(str(no_boxes))
+            return None
+        yield _BEFORE_BOXES
+        reason = ""
+        for task in tasks:
+            seconds = max(0.1, self.budget.left())
+            found = prove_boxes(
+                model, language, task, answers=asked.answers, weights=asked.weights, seconds=seconds
+            )
+            if isinstance(found, Evidence):
+                return self._proved(BOXES, found, tuple(map(carried_claim, found.certificate.claims)))
+            reason = found.reason
+        self.reasons.append(f"no boxes: {reason}")
+        return None
+
+    def by_long_words(self) -> Work[Settled | None]:
+        """A failing word among long ones."""
+        if self.reader is None or not self.settings.holds:
+            return None
+        for length in _LONG:
+            found = yield from long_words(self.reader, length=length, words=_LONG_WORDS, budget=self.budget)
+            if found is not None:
+                return self._refuted(found)
+        return None
+
+    def by_coarse_walks(self) -> Work[Settled | None]:
+        """A failing word that walks through coarse states find."""
+        if self.reader is None or self.runner is None or not self.settings.searched:
+            return None
+        walk = Walk(self.runner, self.reader.question, most=MOST_STATES)
+        try:
+            while walk.end is None and self.budget.left():
+                before = walk.steps
+                walk.advance(FIRST_SLICE, self.budget)
+                yield walk.steps - before
+        except InputError:
+            return None
+        found = yield from coarse_walks(self.reader, walk, budget=self.budget)
+        return None if found is None else self._refuted(found)
+
+    def _proved(self, method: str, evidence: Evidence, claims: Sequence[Claim]) -> Settled:
+        settlement = self._end(method=method, length="all", **proved_by(claims))
+        return Settled(settlement=settlement, evidence=evidence)
+
+    def _tested(self, found: Refutation) -> Settled:
+        """The settlement by a word of which no single letter is asked about."""
+        words = "the tests of the task"
+        return Settled(
+            settlement=self._end(status="refuted", words=words, method=TESTS, length=0, **shown(found))
+        )
+
+    def _refuted(self, found: Refutation) -> Settled:
+        """The settlement by a failing word, made short; a short search looks for a shorter one."""
+        assert self.reader is not None
+        if len(found.word) <= STEPPED:
+            found = shorten(self.reader, found, letters=LETTERS_FOR_SHORTENING, budget=self.budget)
+        shortest, length = self._shorter(found)
+        if shortest is not None:
+            return self._refuted_first(shortest)
+        return Settled(
+            settlement=self._end(
+                status="refuted",
+                words=ASKED_WORDS,
+                method=TESTS,
+                length=length,
+                **shown(found),
+                shortest=length == len(found.word) - 1,
+            )
+        )
+
+    def _shorter(self, found: Refutation) -> tuple[Refutation | None, int]:
+        """The shortest failing word if a short search finds it, and the length up to which none fails."""
+        # A long word is not made shorter letter by letter, so more states are worth their time.
+        states = MOST_STATES if len(found.word) <= STEPPED else self.settings.states
+        try:
+            self.verdict = search_states(self.asked, replace(self.budget, elements=states), valid=True)
+        except InputError:
+            return None, 0
+        length = self.verdict.length
+        if self.verdict.refutation is not None and len(self.verdict.refutation.word) <= len(found.word):
+            return self.verdict.refutation, len(self.verdict.refutation.word) - 1
+        return None, length if isinstance(length, int) else 0
+
+    def _refuted_first(self, refutation: Refutation) -> Settled:
+        """The settlement by a shortest failing word."""
+        assert self.reader is not None
+        said = self.reader.first_failure(self.reader.encode(refutation)) or refutation
+        return Settled(
+            settlement=self._end(
+                status="refuted",
+                words=ASKED_WORDS,
+                method=CLOSURE,
+                length=len(refutation.word) - 1,
+                **shown(replace(said, word=refutation.word)),
+                shortest=True,
+            )
+        )
+
+    def _unsettled(self) -> Settled:
+        length = 0 if self.verdict is None else self.verdict.length
+        return Settled(
+            settlement=self._end(
+                status="unsettled",
+                words=ASKED_WORDS if self.verdict is None else WORDS[self.verdict.task],
+                method=TESTS if self.verdict is None else CLOSURE,
+                length=length if isinstance(length, int) else 0,
+                reason="; ".join(r for r in self.reasons if r) or "no strategy ended it",
+            )
+        )
+
+    def _end(self, **fields: object) -> Settlement:
+        known = {
+            "about": self.asked.about,
+            "dtype": dtype_of(self.asked.module),
+            "states": 0 if self.verdict is None else self.verdict.states,
+            "cpu_seconds": round(time.process_time() - self.begun, 3),
+            "weights": self.asked.weights,
+            "known": tuple(reason for reason in self.reasons if reason),
+            "reading": "" if self.asked.reading is None else str(self.asked.reading),
+        }
+        if isinstance(word := fields.get("word"), tuple):
+            known["read"] = "step" if len(word) <= STEPPED else "forward"
+        return Settlement(**{**known, **fields})  # type: ignore[arg-type]
+
+
+STRATEGIES: dict[str, Callable[[_Search], Work[Settled | None]]] = {
+    TESTS: _Search.by_tests,
+    FADING: _Search.by_fading,
+    CLOSURE: _Search.by_closure,
+    "margins": _Search.by_margins,
+    BOXES: _Search.by_boxes,
+    "long words": _Search.by_long_words,
+    "coarse": _Search.by_coarse_walks,
+}
+"""The strategies in their order."""
+
+
+def search_states(asked: Asked, budget: Budget, *, valid: bool = False) -> FloatVerdict:
+    """Returns what a search of all float states finds.
+
+    Args:
+        asked: the module with its question.
+        budget: limits the states and the seconds.
+        valid: whether the words of a language that is predicted are its valid prefixes.
+
+    Raises:
+        InputError: if nothing is asked of single words, or the states of the module cannot be listed.
+    """
+    if obstacle := _obstacle(asked.module):
+        raise InputError(obstacle)
+    runner = asked.runner()
+    assert asked.question is not None
+    return certify_module(
+        asked.module,  # type: ignore[arg-type]  # every module with `step` will do
+        (asked.question.weaker() or asked.question) if valid else asked.question,
+        decode=runner.decode,
+        empty=asked.empty,
+        partial=False,
+        budget=budget,
+    )
+
+
+def proved_by(claims: Sequence[Claim]) -> dict[str, Any]:
+    """Returns the fields of a settlement that follow from the claims of its certificate."""
+    lasting = [claim for claim in claims if claim.length == "all" and claim.task in WORDS]
+    return {
+        "status": "proved" if lasting else "unsettled",
+        "words": WORDS[lasting[0].task] if lasting else "",
+        "dtype": next((claim.dtype for claim in claims if claim.dtype), None),
+        "noise": next((str(claim.eps) for claim in claims if claim.eps is not None), None),
+        "claims": tuple(claim.covers for claim in claims),
+    }
+
+
+def shown(found: Refutation) -> dict[str, Any]:
+    """Returns the fields of a settlement that a failing word gives."""
+    return {
+        "word": found.word,
+        "expected": answer_text(found.expected),
+        "got": answer_text(found.got),
+    }
+
+
+def _box_tasks(asked: Asked) -> tuple[str, ...]:
+    """The tasks that boxes are tried for: a network that predicts may say anything after invalid words."""
+    question = asked.question
+    if isinstance(question, LanguageQuestion) and question.asks == "end":
+        return (RECOGNISE,)
+    weaker = isinstance(question, LanguageQuestion) and question.weaker() is not None
+    return (PREDICT, VALID_PREFIXES) if weaker else (PREDICT,) if question is not None else ()
+
+
+def _obstacle(module: nn.Module) -> str:
+    """The reason why the float states of a module cannot be listed; empty if they can."""
+    if getattr(module, "grows", False):
+        return "its state grows with the word, so that its float states are never closed"
+    if not callable(getattr(module, "step", None)) or not callable(getattr(module, "initial_state", None)):
+        return "it has no `step` and `initial_state`, so that its states cannot be listed"
+    return ""
