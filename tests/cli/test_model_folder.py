@@ -175,7 +175,7 @@ def test_what_cannot_be_carried_is_said(tmp_path):
 
 def test_without_torch(tmp_path, monkeypatch):
     for name in list(sys.modules):
-        if name.startswith("nerode.proofs.floats"):
+        if name.startswith(("nerode.proofs.floats", "nerode.proofs.find")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     outcome = run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "m"))

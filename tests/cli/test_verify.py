@@ -73,7 +73,16 @@ def test_searches_are_for_one_compiled_network(folders):
     assert "one compiled network alone" in refused.err
 
 
-FORBIDDEN = ("compiler", "algebra", "verdict", "analysis", "study", "proofs.floats", "proofs.certification")
+FORBIDDEN = (
+    "compiler",
+    "algebra",
+    "verdict",
+    "analysis",
+    "study",
+    "proofs.floats",
+    "proofs.find",
+    "proofs.certification",
+)
 
 
 @pytest.mark.parametrize("target", ["diagonal-signed", "mamba"])
