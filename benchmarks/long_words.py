@@ -35,8 +35,8 @@ from nerode.models.lower.assembly import writer_of
 from nerode.models.network_module import CompiledModel, load_model
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
-from nerode.proofs.floats import examine, load_architecture
 from nerode.proofs.find.closure import certify_module
+from nerode.proofs.floats import examine, load_architecture
 from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, collect_facts, verdict_for
 
