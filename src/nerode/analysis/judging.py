@@ -26,7 +26,7 @@ from nerode.proofs.floats import (
     BOXES,
     CLOSURE,
     LETTERS_FOR_SHORTENING,
-    Evidence,
+    FoundProof,
     Settled,
     Walk,
     WordReader,
@@ -73,7 +73,9 @@ class ClosureJudge:
         )
         note: dict[str, Any] = {"outcome": "open", "states": verdict.states}
         if verdict.length == "all" and verdict.certificate is not None:
-            self._end(check.model, CLOSURE, Evidence(certificate=verdict.certificate), states=verdict.states)
+            self._end(
+                check.model, CLOSURE, FoundProof(certificate=verdict.certificate), states=verdict.states
+            )
             return Reply(stop=True, note=note | {"outcome": "proved"})
         if verdict.refutation is None:
             return Reply(note=note)
@@ -95,7 +97,7 @@ class ClosureJudge:
         language = None if self._ended.network is None else goal_of(self._task).language
         keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
 
-    def _end(self, model: nn.Module, method: str, evidence: Evidence, *, states: int = 0) -> None:
+    def _end(self, model: nn.Module, method: str, evidence: FoundProof, *, states: int = 0) -> None:
         """Notes the proof of a model."""
         language = getattr(self._task, "language", None)
         claims = evidence.certificate.claims
@@ -127,7 +129,7 @@ class BoxJudge(ClosureJudge):
         evidence = found.certificate.evidence[STATE_BOXES]
         return Reply(stop=True, note={"outcome": "proved", "noise": evidence["noise"]})
 
-    def _boxes(self, check: Check) -> Evidence | None:
+    def _boxes(self, check: Check) -> FoundProof | None:
         """Boxes of a model, None if there are none."""
         model, goal = check.model, goal_of(self._task)
         task = goal.task
@@ -148,7 +150,7 @@ class BoxJudge(ClosureJudge):
             )
         except InputError:
             return None
-        return found if isinstance(found, Evidence) else None
+        return found if isinstance(found, FoundProof) else None
 
 
 class WordJudge(ClosureJudge):

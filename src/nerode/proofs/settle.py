@@ -26,7 +26,7 @@ from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate
 from nerode.languages import LanguageQuestion, answer_text
 from nerode.models import Model, dtype_of, fixed_bits
 from nerode.network import Network
-from nerode.proofs.find.cells import Evidence, prove_boxes, require_told_apart
+from nerode.proofs.find.cells import FoundProof, prove_boxes, require_told_apart
 from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
 from nerode.proofs.find.fading import fading_search
 from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
@@ -107,7 +107,7 @@ class Settled:
     """A settlement with the evidence of its proof, if there is one."""
 
     settlement: Settlement
-    evidence: Evidence | None = None
+    evidence: FoundProof | None = None
 
     @property
     def certificate(self) -> Certificate | None:
@@ -208,7 +208,7 @@ class _Search:
         except InputError:
             return None
         if isinstance(found, Certificate):
-            return self._proved(FADING, Evidence(certificate=found), found.claims)
+            return self._proved(FADING, FoundProof(certificate=found), found.claims)
         self.reasons.append(found.reason)
         return None
 
@@ -227,7 +227,7 @@ class _Search:
             return None
         certificate = self.verdict.certificate
         if self.verdict.length == "all" and certificate is not None:
-            return self._proved(CLOSURE, Evidence(certificate=certificate), certificate.claims)
+            return self._proved(CLOSURE, FoundProof(certificate=certificate), certificate.claims)
         if self.verdict.refutation is not None:
             return self._refuted_first(self.verdict.refutation)
         self.reasons.append(self.verdict.reason)
@@ -259,7 +259,7 @@ class _Search:
             found = prove_boxes(
                 model, language, task, answers=asked.answers, weights=asked.weights, seconds=seconds
             )
-            if isinstance(found, Evidence):
+            if isinstance(found, FoundProof):
                 return self._proved(BOXES, found, tuple(map(carried_claim, found.certificate.claims)))
             reason = found.reason
         self.reasons.append(f"no boxes: {reason}")
@@ -290,7 +290,7 @@ class _Search:
         found = yield from coarse_walks(self.reader, walk, budget=self.budget)
         return None if found is None else self._refuted(found)
 
-    def _proved(self, method: str, evidence: Evidence, claims: Sequence[Claim]) -> Settled:
+    def _proved(self, method: str, evidence: FoundProof, claims: Sequence[Claim]) -> Settled:
         settlement = self._end(method=method, length="all", **proved_by(claims))
         return Settled(settlement=settlement, evidence=evidence)
 

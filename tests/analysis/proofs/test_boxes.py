@@ -38,7 +38,7 @@ from nerode.proofs import (
     write_folder,
 )
 from nerode.proofs.find import cells
-from nerode.proofs.find.cells import Evidence, prove_boxes
+from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.replay.lift import trained_network
 from nerode.records import SETTLED, TaskConfig, run_name
 from nerode.tasks import build_task
@@ -164,7 +164,7 @@ def test_two_biases_are_not_covered_in_float32(parts):
     bias = weights["blocks.0.layer.read.bias"] / 2
     model.load_state_dict(weights | {"blocks.0.layer.read.bias": bias, "blocks.0.layer.recurrent_bias": bias})
     found = prove_boxes(model, GOAL.language, GOAL.task, seconds=60)
-    assert isinstance(found, Evidence)
+    assert isinstance(found, FoundProof)
     assert all(claim.dtype is None for claim in found.certificate.claims)
 
 

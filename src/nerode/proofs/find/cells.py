@@ -19,7 +19,7 @@ _LETTERS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class FoundProof:
     """A proof that a strategy has found.
 
     Attributes:
@@ -53,7 +53,7 @@ def prove_boxes(
     letters: tuple[int, ...] = _LETTERS,
     least: float = SMALLEST_NOISE,
     seconds: float,
-) -> Evidence | Unproved:
+) -> FoundProof | Unproved:
     """Returns boxes for a model as it is, with the consent of the kernel, or why there are none.
 
     Args:
@@ -89,4 +89,4 @@ def prove_boxes(
         refused = str(stop)
     if refused is not None:
         return Unproved(reason=f"the kernel refuses the certificate: {refused}")
-    return Evidence(certificate=found, network=network)
+    return FoundProof(certificate=found, network=network)

@@ -1,6 +1,6 @@
 """Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
 
-from nerode.proofs.find.cells import Evidence, prove_boxes
+from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.find.closure import FloatVerdict, certify_module
 from nerode.proofs.find.fading import certify_fading
 from nerode.proofs.find.heads import decoder_length
@@ -44,9 +44,9 @@ __all__ = [
     "MOST_STATES",
     "WORDS",
     "Asked",
-    "Evidence",
     "Examination",
     "FloatVerdict",
+    "FoundProof",
     "ModelReader",
     "RealModel",
     "SettleSettings",
