@@ -30,7 +30,7 @@ from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NerodeError, NotCompilable
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY
-from nerode.models import Model, State, all_members
+from nerode.models import Model, State, all_kinds
 from nerode.models.lower.assembly import writer_of
 from nerode.models.network_module import CompiledModel, load_model
 from nerode.network import Interpreter, Network
@@ -180,7 +180,7 @@ def survey(name: str, only: tuple[str, ...] = ()) -> Iterator[Row]:
         module = _module_row(name, target, network, status, begun)
         yield module
         for real in named:
-            if real in all_members() and writer_of(real) is not None:
+            if real in all_kinds() and writer_of(real) is not None:
                 yield _real_row(name, real, facts, module.words)
 
 

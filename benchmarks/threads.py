@@ -16,7 +16,7 @@ import torch
 
 from benchmarks._rows import BenchRow, record
 from benchmarks.profiles import operations
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 from nerode.training.loop import Trainer
 from nerode.training.specs import make_spec
 
@@ -100,7 +100,7 @@ def main(options: Sequence[str] = ()) -> None:
     parser.add_argument("--steps", type=int, default=REPEATS, help="steps per number of threads")
     parser.add_argument("--bits", action="store_true", help=f"compare the bits of 1 and {MORE} threads only")
     given = parser.parse_args(list(options))
-    names = given.only.split(",") if given.only else sorted(all_members())
+    names = given.only.split(",") if given.only else sorted(all_kinds())
     if given.bits:
         differing = {name: found for name in names if (found := other_bits(name))}
         print(f"other bits than one thread, of {len(names)} architectures: {differing or 'none'}")

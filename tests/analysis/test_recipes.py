@@ -5,7 +5,7 @@ import pytest
 from nerode.analysis.recipes import RECIPES, recipe
 from nerode.core import InputError
 from nerode.languages.bestiary import find_language
-from nerode.models import find_member
+from nerode.models import find_kind
 from nerode.records import merge_tables
 from nerode.tasks import build_task
 from nerode.training import make_spec, spec_model_config
@@ -18,7 +18,7 @@ def spec_of(task, architecture):
 def test_every_row_names_an_architecture_with_such_gates_and_a_language():
     for row in RECIPES:
         find_language(row.language)
-        kind = find_member(row.architecture).kind
+        kind = find_kind(row.architecture)
         assert row.exact.get("gates", "two") in kind.gates
         spec = spec_of(f"predict-{row.language}", row.architecture)
         config = spec_model_config(spec.model, build_task(spec.task))

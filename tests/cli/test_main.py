@@ -175,10 +175,10 @@ def test_wrong_use():
 
 
 def test_what_can_be_trained_is_listed():
-    from nerode.models import all_members
+    from nerode.models import all_kinds
 
     rows = [json.loads(line) for line in run("list", "architectures", "--train", "--json").out.splitlines()]
-    assert [row["name"] for row in rows] == list(all_members())
+    assert [row["name"] for row in rows] == list(all_kinds())
     theory = {row["name"]: row["theory"] for row in rows}
     assert theory["mamba"]
     assert theory["hawk"]

@@ -9,15 +9,16 @@ from tests.models.shape_checker import checked
 
 with install_import_hook("nerode.models", "tests.models.shape_checker.check"):
     import nerode.models.architectures  # noqa: F401  (otherwise imported later, without the checker)
-    from nerode.models.model import ModelConfig, build_model
+    from nerode.models.config import ModelConfig
+    from nerode.models.model import build_model
     from nerode.models.parts.attention import rotate
-    from nerode.models.zoo import LayerConfig, all_members
+    from nerode.models.zoo import LayerConfig, all_kinds
 
 from tests.models.test_conformance import SMALL, WIDTH
 
 
 def main() -> None:
-    for name in all_members():
+    for name in all_kinds():
         kind, settings = LayerConfig(name=name, settings=SMALL.get(name, {})).resolve()
         layer = kind.build(WIDTH, settings)
         x = torch.randn(2, 5, WIDTH)

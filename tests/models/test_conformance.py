@@ -7,7 +7,7 @@ import torch
 
 from nerode.conformance import CHECKS, ModelUnderTest
 from nerode.models.base import SequenceLayer
-from nerode.models.zoo import LayerConfig, all_members
+from nerode.models.zoo import LayerConfig, all_kinds
 from nerode.verdict import ARCHITECTURES, Gates, MemoryKind, Transition
 
 WIDTH = 8
@@ -70,7 +70,7 @@ def promises() -> list[object]:
         pytest.param(
             name, check, marks=[pytest.mark.slow] if check == "gradients" and name.endswith("-signed") else []
         )
-        for name in sorted(all_members())
+        for name in sorted(all_kinds())
         for check in CHECKS
     ]
 
@@ -80,7 +80,7 @@ def test_conformance(name: str, check: str) -> None:
     CHECKS[check](subject(name))
 
 
-@pytest.mark.parametrize("name", sorted(all_members()))
+@pytest.mark.parametrize("name", sorted(all_kinds()))
 def test_what_the_checks_compare_is_not_zero(name: str) -> None:
     found = subject(name)
     outputs, _ = found.model()(found.inputs(2, 5))
@@ -90,5 +90,5 @@ def test_what_the_checks_compare_is_not_zero(name: str) -> None:
 def test_the_zoo_has_every_architecture_of_the_verdict() -> None:
     named = {row.name for row in ARCHITECTURES.values() if not row.is_class}
     hybrids = {r.name for r in ARCHITECTURES.values() if r.properties.recurrence is MemoryKind.HYBRID}
-    assert named - hybrids - LITERATURE <= set(all_members())
-    assert not LITERATURE & set(all_members())
+    assert named - hybrids - LITERATURE <= set(all_kinds())
+    assert not LITERATURE & set(all_kinds())

@@ -11,8 +11,9 @@ from safetensors.torch import load, save
 
 from nerode.core import FormatError, InputError
 from nerode.models.base import Surroundings
+from nerode.models.config import ModelConfig
 from nerode.models.folder import CONFIG_FILE, WEIGHTS_FILE, read_model, save_model
-from nerode.models.model import ModelConfig, build_model
+from nerode.models.model import build_model
 from nerode.models.zoo import LayerConfig
 
 CONFIG = ModelConfig(

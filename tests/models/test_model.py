@@ -10,7 +10,8 @@ import torch
 from nerode.conformance import CHECKS, ModelUnderTest
 from nerode.core import InputError, UnknownName
 from nerode.models.base import Surroundings
-from nerode.models.model import ModelConfig, build_model, sine_positions
+from nerode.models.config import ModelConfig
+from nerode.models.model import build_model, sine_positions
 from nerode.models.zoo import LayerConfig
 
 TWO = (LayerConfig(name="elman-tanh"), LayerConfig(name="elman-relu"))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,8 +18,8 @@ def test_the_axes_of_every_member_are_as_annotated() -> None:
     assert done.returncode == 0, done.stderr[-2_000:]
     said, *checked = done.stdout.splitlines()
     assert said == "a wrong shape is found"
-    for member in all_members().values():
-        layer = member.kind.build(8, member.kind.settings())
+    for kind in all_kinds().values():
+        layer = kind.build(8, kind.settings())
         own = [c for c in type(layer).__mro__ if c.__module__ != "nerode.models.base"]
         names = {f"{c.__module__}.{c.__qualname__}.{name}" for c in own for name in ("run", "forward")}
-        assert not names.isdisjoint(checked), member.name
+        assert not names.isdisjoint(checked), kind.name

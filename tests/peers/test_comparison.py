@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nerode.core import InputError, UnknownName
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 from tests.models.architectures.peers import features
 from tests.peers.comparison import (
     Match,
@@ -268,7 +268,7 @@ def test_the_norm_of_groups_is_all_that_differs(by_group: bool) -> None:
 def test_every_peer_is_beside_a_member_of_the_zoo() -> None:
     for name, peer in all_peers().items():
         assert peer.name == name
-        assert peer.ours in all_members()
+        assert peer.ours in all_kinds()
 
 
 def test_weights_come_from_the_seed_alone() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models.native.calls import fixed_bits, num_threads, share_threads
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 from nerode.records import TrainSpec
 from nerode.training import batch_parts
 from nerode.training.batch_parts import BatchPass, cut_rows, read_parts, run_works
@@ -44,7 +44,7 @@ def gradients(layers: str, threads: int, steps: int = 1, **sizes) -> list[bytes]
     return [tensor.detach().resolve_conj().numpy().tobytes() for tensor in found]
 
 
-@pytest.mark.parametrize("layers", sorted(all_members()))
+@pytest.mark.parametrize("layers", sorted(all_kinds()))
 def test_threads_change_no_bit_of_a_step(layers, monkeypatch):
     monkeypatch.setattr(batch_parts, "_NUMBERS", 1 << 11)
     alone = gradients(layers, 1, steps=2, width=16, batch=7, length=37)
@@ -60,14 +60,14 @@ def test_threads_change_no_bit_at_the_size_of_the_table(layers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layers", sorted(all_members()))
+@pytest.mark.parametrize("layers", sorted(all_kinds()))
 def test_no_number_of_threads_changes_a_bit(layers):
     for sizes in ({"width": 64, "batch": 64, "length": 128}, {"width": 32, "batch": 37, "length": 131}):
         alone = gradients(layers, 1, **sizes)
         assert all(gradients(layers, threads, **sizes) == alone for threads in (2, 3, 4, 7))
 
 
-@pytest.mark.parametrize("layers", sorted(all_members()))
+@pytest.mark.parametrize("layers", sorted(all_kinds()))
 def test_parts_have_the_gradients_of_the_whole(layers, monkeypatch):
     """All in float64, so that only what is left out or counted twice can differ."""
     monkeypatch.setattr(batch_parts, "_NUMBERS", 1 << 10)

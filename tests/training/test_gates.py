@@ -9,7 +9,7 @@ from nerode.models import (
     ModelConfig,
     Surroundings,
     build_model,
-    find_member,
+    find_kind,
 )
 from nerode.models.exact_gates import SMALLEST_SCORE
 from nerode.training.gates import ExactModel, exact_forms
@@ -28,7 +28,7 @@ THREE = [("mamba-signed", 1), ("deltanet-signed", 1), ("deltanet-signed", 2)]
 
 
 def config_of(name, *, letters=3, outputs=4, depth=1, width=8, **settings):
-    form = find_member(name).kind.gates["two"].form
+    form = find_kind(name).gates["two"].form
     sizes = {"hidden": width} if "hidden" in form.settings else {}
     layer = LayerConfig(name=name, settings={**form.settings, **sizes, **settings})
     return ModelConfig(
@@ -93,7 +93,7 @@ def test_folded_gates_are_decided(name):
 
 @pytest.mark.parametrize(("name", "depth"), THREE)
 def test_gates_of_three_values_are_folded_into_flips_resets_and_holds(name, depth):
-    form = find_member(name).kind.gates["three"].form
+    form = find_kind(name).gates["three"].form
     layer = LayerConfig(name=name, settings={**form.settings, **(form.stacked if depth > 1 else {})})
     config = ModelConfig(layers=(layer,) * depth, letters=2, outputs=3, width=16, final_norm="rms")
     words = torch.randint(2, (16, 30), generator=torch.Generator().manual_seed(1))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nerode.core import InputError
-from nerode.models import all_members, build_model, model_config
+from nerode.models import all_kinds, build_model, model_config
 from nerode.records import OptimiserSpec, TrainSpec
 from nerode.training import run_key
 from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
@@ -38,7 +38,7 @@ def test_the_gates_of_mamba_do_not_decay():
     assert (undecayed["lr"], undecayed["weight_decay"]) == (1e-2, 0.0)
 
 
-@pytest.mark.parametrize("name", all_members())
+@pytest.mark.parametrize("name", all_kinds())
 def test_every_mark_names_a_parameter_and_every_parameter_is_trained_once(name):
     model = build_model(model_config(name, letters=2, outputs=2, width=16), seed=0)
     tensors = {n for n, _ in [*model.named_parameters(), *model.named_buffers()]}

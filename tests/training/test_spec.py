@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from nerode.core import InputError, UnknownName
-from nerode.models import all_members
+from nerode.models import all_kinds
 from nerode.records import (
     Curriculum,
     ModelSpec,
@@ -136,13 +136,13 @@ def test_a_configuration_of_a_paper():
 
     name, row = next((n, r) for n, r in all_configurations().items() if not r.scores and r.features is None)
     config = spec_model_config(ModelSpec(configuration=name, width=0, depth=0), build_task(PARITY))
-    assert config.width == row.width
-    assert len(config.layers) == len(row.layers)
+    assert config.width == row.model.width
+    assert len(config.layers) == row.model.depth
 
 
 def test_defaults_build_every_member_of_the_zoo():
     task = build_task(PARITY)
-    specs = make_specs("parity", list(all_members()), seeds=[3])
+    specs = make_specs("parity", list(all_kinds()), seeds=[3])
     for spec in specs:
         assert spec.run.seed == 3
         scores, _ = spec_model(spec.model, task, seed=3)(torch.tensor([[0, 1, 1]]))

@@ -12,7 +12,7 @@ from typing import Any
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.core import InputError, from_mapping
-from nerode.models import GateForm, all_members, find_member, model_config
+from nerode.models import GateForm, all_kinds, find_kind, model_config
 from nerode.records import TaskConfig, merge_tables
 from nerode.tasks import TaskAutomaton, automaton_of, build_task
 
@@ -102,7 +102,7 @@ def recipe(task: Mapping[str, Any], architecture: str) -> dict[str, Any]:
     form = _form_of(names, gates)
     steps = _STEPS if row is None else int(row.run.get("steps", _STEPS))
     exact: dict[str, Any] = {"curriculum": "patient" if form.patient else "steady"}
-    tanh = [find_member(name).kind.name for name in names] == ["elman-tanh"]
+    tanh = [find_kind(name).name for name in names] == ["elman-tanh"]
     if tanh and not goal_of(made).merges_classes:
         return _box_tables(names[0], automaton)
     return merge_tables(
@@ -168,10 +168,10 @@ def find_recipe(names: Sequence[str], language: str) -> Recipe | None:
 
 def _form_of(names: Sequence[str], gates: str) -> GateForm:
     """The form of the exact gates of the layers, which are of one kind."""
-    kinds = {name: find_member(name).kind for name in names}
+    kinds = {name: find_kind(name) for name in names}
     found = kinds[names[0]].gates.get(gates)
     if found is None or len(set(names)) > 1:
-        gated = sorted({m.kind.name for m in all_members().values() if m.kind.gates})
+        gated = sorted({kind.name for kind in all_kinds().values() if kind.gates})
         raise InputError(
             f"--certify needs layers of one kind that has exact gates, got {'+'.join(names)}; "
             f"allowed are {', '.join(gated)}"

@@ -120,30 +120,30 @@ def _list_architectures(as_json: bool) -> None:
 
 def _list_zoo(as_json: bool) -> None:
     """The names of the zoo, with what differs from the kind of layer, and whether theory has a row."""
-    from nerode.models import all_members
+    from nerode.models import all_kinds
 
-    members = all_members()
+    rows = [(name, kind, kind.variants.get(name, {})) for name, kind in all_kinds().items()]
     if as_json:
-        for member in members.values():
+        for name, kind, settings in rows:
             item = {
-                "name": member.name,
-                "kind": member.kind.name,
-                "title": member.kind.title,
-                "update": member.kind.equation,
-                "settings": dict(member.settings),
-                "theory": _has_theory(member.name),
-                "reference": str(member.kind.reference),
+                "name": name,
+                "kind": kind.name,
+                "title": kind.title,
+                "update": kind.equation,
+                "settings": dict(settings),
+                "theory": _has_theory(name),
+                "reference": str(kind.reference),
             }
             click.echo(json.dumps(item, ensure_ascii=False))
         return
     from nerode.report import make_console, name_table
 
     cells = []
-    for member in members.values():
-        settings = ", ".join(f"{key} {value}" for key, value in member.settings.items())
-        title = f"{member.kind.title} ({settings})" if settings else member.kind.title
-        theory = "yes" if _has_theory(member.name) else "–"
-        cells.append((member.name, title, member.kind.equation, theory, str(member.kind.reference)))
+    for name, kind, settings in rows:
+        shown = ", ".join(f"{key} {value}" for key, value in settings.items())
+        title = f"{kind.title} ({shown})" if shown else kind.title
+        theory = "yes" if _has_theory(name) else "–"
+        cells.append((name, title, kind.equation, theory, str(kind.reference)))
     make_console().print(name_table(("name", "layer", "update", "theory", "source"), cells))
 
 

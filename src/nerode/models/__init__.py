@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         State,
         Surroundings,
     )
+    from nerode.models.config import ModelConfig, model_config, spec_config
     from nerode.models.exact_gates import ExactGates, GateForm, ThreeValuedGates
     from nerode.models.folder import (
         CONFIG_FILE,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from nerode.models.kernels.arguments import dtype_name
-    from nerode.models.model import Model, ModelConfig, build_model, part_of
+    from nerode.models.model import Model, build_model, part_of
     from nerode.models.native.calls import fixed_bits, num_threads, share_threads
     from nerode.models.own_models import (
         MOST_STATES,
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
         measure_transitions,
         step_derivative,
     )
-    from nerode.models.published import configuration, model_config
+    from nerode.models.published import configuration
     from nerode.models.shared_terms import SharedTerms, add_optional, sharing
-    from nerode.models.zoo import LayerConfig, all_members, find_member
+    from nerode.models.zoo import LayerConfig, all_kinds, find_kind
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -61,20 +62,21 @@ __getattr__, __dir__, __all__ = attach(
             "DenseTransition DiagonalTransition HouseholderTransition LayerBlock LinearReading Norm "
             "SequenceLayer State Surroundings"
         ),
+        "nerode.models.config": "ModelConfig model_config spec_config",
         "nerode.models.exact_gates": "ExactGates GateForm ThreeValuedGates",
         "nerode.models.folder": (
             "CONFIG_FILE MAX_WEIGHTS_BYTES MODEL_FORMAT TORCH_DTYPES WEIGHTS_FILE dtype_of fill_weights "
             "read_model read_tensors save_model"
         ),
         "nerode.models.kernels.arguments": "dtype_name",
-        "nerode.models.model": "Model ModelConfig build_model part_of",
+        "nerode.models.model": "Model build_model part_of",
         "nerode.models.native.calls": "fixed_bits num_threads share_threads",
         "nerode.models.own_models": (
             "MOST_STATES Layered OwnLayer OwnModel StatefulModule as_layered is_stateful measure_transitions "
             "step_derivative"
         ),
-        "nerode.models.published": "configuration model_config",
+        "nerode.models.published": "configuration",
         "nerode.models.shared_terms": "SharedTerms add_optional sharing",
-        "nerode.models.zoo": "LayerConfig all_members find_member",
+        "nerode.models.zoo": "LayerConfig all_kinds find_kind",
     },
 )

@@ -25,8 +25,9 @@ from nerode.core import (
     whole_folder,
     write_atomically,
 )
+from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, ModelConfig
+from nerode.models.model import Model
 from nerode.records import ModelClaim, claims_from_json, claims_to_json, unexamined
 
 WEIGHTS_FILE = "model.safetensors"

@@ -4,172 +4,27 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from nerode.core import InputError, Reference, charge
+from nerode.core import InputError, charge
 from nerode.models.base import (
-    NORM_EPSILON,
     LayerBlock,
     LinearReading,
-    Norm,
     SequenceLayer,
     State,
-    Surroundings,
     Trace,
     make_norm,
     require_letters,
-    require_sizes,
     require_state,
 )
+from nerode.models.config import ModelConfig
 from nerode.models.kernels.linear import Linear
 from nerode.models.native.calls import fixed_bits, num_threads
-from nerode.models.zoo import LayerConfig
 from nerode.records import ModelClaim
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelConfig:
-    """The settings that a model is made from.
-
-    Attributes:
-        layers: the layers in order.
-        outputs: number of scores at each position.
-        letters: size of the vocabulary; None if the model reads features.
-        features: number of features at each position; None if the model reads letters.
-        width: features after the embedding; None reads letters as one-hot vectors, and features as given.
-        surroundings: norm, residual and feed-forward part of each layer; None takes those that the
-            architecture was published with.
-        positions: what is added to the embedding to tell positions apart: "sine", or "periodic" for learned
-            vectors that repeat.
-        period: number of the vectors of "periodic" positions.
-        beginning: whether a mark of its own stands before every sequence, at position 0.
-        final_norm: the norm before the head.
-        embedding_norm: the norm after the embedding, which RWKV has.
-        norm_epsilon: what all norms outside the layers add to a variance.
-        head: "linear", "none" (the scores are the outputs of the last layer), or "relu" for one hidden layer.
-        head_width: hidden units of a "relu" head.
-        head_bias: whether the head adds a bias.
-    """
-
-    layers: tuple[LayerConfig, ...]
-    outputs: int
-    letters: int | None = None
-    features: int | None = None
-    width: int | None = None
-    surroundings: tuple[Surroundings | None, ...] | Surroundings | None = None
-    positions: Literal["none", "sine", "periodic"] = "none"
-    period: int = 2
-    beginning: bool = False
-    final_norm: Norm = "none"
-    embedding_norm: Norm = "none"
-    norm_epsilon: float = NORM_EPSILON
-    head: Literal["linear", "relu", "none"] = "linear"
-    head_width: int = 0
-    head_bias: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.layers:
-            raise InputError("the model has no layers; name one or more")
-        if (self.letters is None) == (self.features is None):
-            raise InputError(
-                "give either the number of letters or the number of features that the model reads"
-            )
-        if self.beginning and (self.letters is None or self.width is None):
-            raise InputError("a beginning mark needs letters with an embedding; give letters and width")
-        require_sizes(self, "outputs", "letters", "features", "width", "period")
-        if not 0 < self.norm_epsilon < 1:
-            raise InputError(f"norm_epsilon is {self.norm_epsilon}; it lies between 0 and 1")
-        if self.head == "relu" and self.head_width < 1:
-            raise InputError("a relu head needs head_width, the number of its hidden units")
-        if isinstance(self.surroundings, tuple) and len(self.surroundings) != len(self.layers):
-            raise InputError(f"{len(self.surroundings)} surroundings are given for {len(self.layers)} layers")
-
-    def around(self, number: int) -> Surroundings:
-        """Returns what stands around a layer."""
-        given = self.surroundings
-        chosen = given[number] if isinstance(given, tuple) else given
-        return self.layers[number].resolve()[0].surroundings if chosen is None else chosen
-
-    def complete(self) -> ModelConfig:
-        """Returns the same model with every setting written out, so that later defaults do not change it."""
-        return replace(
-            self,
-            layers=tuple(layer.complete() for layer in self.layers),
-            surroundings=tuple(self.around(number) for number in range(len(self.layers))),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedModel:
-    """A model of a paper: all of a ModelConfig but the sizes that belong to the task.
-
-    Attributes:
-        name: kebab-case.
-        source: the paper.
-        note: what it was used for, and what is not in the paper but inferred.
-        layers: the layers in order.
-        width: features after the embedding; None for one-hot letters.
-        surroundings: of every layer; None for those of the architecture.
-        positions: what is added to the embedding.
-        final_norm: the norm before the head.
-        scores: whether the last layer itself gives the scores, without a head.
-        letters: size of the vocabulary in the paper, where it says one.
-        features: number of features in the paper, for a model that reads features.
-        outputs: number of scores in the paper.
-        parameters: how many the paper counts with these sizes; None where it does not say.
-    """
-
-    name: str
-    source: Reference
-    note: str
-    layers: tuple[LayerConfig, ...]
-    width: int | None
-    surroundings: Surroundings | None = None
-    positions: Literal["none", "sine"] = "none"
-    final_norm: Norm = "none"
-    scores: bool = False
-    letters: int | None = None
-    features: int | None = None
-    outputs: int | None = None
-    parameters: int | None = None
-
-    def of_depth(self, depth: int) -> PublishedModel:
-        """Returns the same model with another number of layers, all alike; the count is then not known."""
-        if depth < 1:
-            raise InputError(f"a depth of {depth} was asked for; it has to be 1 or more")
-        if depth == len(self.layers):
-            return self
-        return replace(self, layers=(self.layers[-1],) * depth, parameters=None)
-
-    def model(self, *, letters: int | None, features: int | None, outputs: int | None) -> ModelConfig:
-        """Returns the configuration for the sizes of a task; those not given are the paper's."""
-        if letters is None and features is None:
-            letters, features = self.letters, self.features
-        outputs = self.outputs if outputs is None else outputs
-        if outputs is None or (letters is None and features is None):
-            raise InputError(
-                f"the configuration {self.name!r} leaves the task open; give letters or features, and outputs"
-            )
-        layers = self.layers
-        if self.scores:
-            last = LayerConfig(name=layers[-1].name, settings={**layers[-1].settings, "outputs": outputs})
-            layers = (*layers[:-1], last)
-        return ModelConfig(
-            layers=layers,
-            outputs=outputs,
-            letters=letters,
-            features=features,
-            width=self.width,
-            surroundings=self.surroundings,
-            positions=self.positions,
-            final_norm=self.final_norm,
-            head="none" if self.scores else "linear",
-        )
 
 
 class Model(nn.Module):

@@ -1,4 +1,4 @@
-"""Whole models by name: those of the papers, and any list of layers.
+"""The models of the papers, by name.
 
 First the papers on formal languages and on state tracking in groups and automata, then "On memory and
 generalization in the era of linear recurrence", its tables 6 to 8. Table 6 (state tracking) and table 7
@@ -11,101 +11,42 @@ transformer, 32 places of memory for the NRU.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from nerode.core import InputError, Reference, Registry
-from nerode.models.base import Surroundings
-from nerode.models.model import ModelConfig, PublishedModel
-from nerode.models.zoo import LayerConfig, find_member
+from nerode.models.config import ModelConfig, spec_config
+from nerode.records import ModelSpec, Norm, Surroundings
 
 NORMED = Surroundings(norm="layer", residual=True)
 NORMED_AFTER = Surroundings(norm="layer", position="post", residual=True)
 
-_LANGUAGES = (
-    PublishedModel(
-        name="vaswani-base",
-        source=Reference("Vaswani2017"),
-        note="the decoder of the base model, without attention to an encoder: sines and cosines, norms after "
-        "the sums",
-        layers=(LayerConfig(name="transformer-nope", settings={"heads": 8}),) * 6,
-        width=512,
-        surroundings=Surroundings(
-            norm="layer", position="post", residual=True, feed_forward="relu", dropout=0.1
-        ),
-        positions="sine",
-    ),
-    PublishedModel(
-        name="sarrof-mamba",
-        source=Reference("Sarrof2024"),
-        note="27 languages and flip-flops: widths 16, 64, 128 (256 for counters), one to three layers",
-        layers=(LayerConfig(name="mamba", settings={"states": 16, "convolution": 4}),),
-        width=64,
-        surroundings=NORMED,
-        final_norm="layer",
-    ),
-    PublishedModel(
-        name="sarrof-dyck-mamba",
-        source=Reference("Sarrof2024"),
-        note="Dyck(8,10): widths 20, 30, 50, 100, one or two layers",
-        layers=(LayerConfig(name="mamba", settings={"states": 16, "convolution": 4}),) * 2,
-        width=20,
-        surroundings=NORMED,
-        final_norm="layer",
-    ),
-    *(
-        PublishedModel(
-            name=f"mat-{name}",
-            source=Reference("Dankowiakowski2025"),
-            note="parity and flip-flops, one layer; flip-flops also at widths 2, 4, 8, 16, 32; "
-            "the norm before the head is inferred",
-            layers=(LayerConfig(name="slstm-block" if name == "slstm" else name),),
-            width=128,
-            final_norm="layer" if name == "slstm" else "rms",
-        )
-        for name in ("mamba", "mamba-signed", "slstm")
-    ),
-    *(
-        PublishedModel(
-            name=f"ngram-{name}",
-            source=Reference("Nandakumar2024"),
-            note="4-grams of two templates: 145 trigrams, 79 words",
-            layers=(LayerConfig(name=layer, settings={"states" if name == "ssm" else "hidden": 145}),),
-            width=10,
-            scores=name == "ssm",
-            letters=79,
-            outputs=79,
-        )
-        for name, layer in (("ssm", "ssm"), ("rnn", "elman-relu"))
-    ),
-    *(
-        PublishedModel(
-            name=f"cpu-parity-{name}",
-            source=Reference("Grazzi2025"),
-            note="parity on one core, in about a second",
-            layers=(LayerConfig(name=layer, settings={"hidden": hidden, "recurrent_bias": True}),),
-            width=8,
-            letters=2,
-            outputs=2,
-            parameters=count,
-        )
-        for name, layer, hidden, count in (("rnn", "elman-tanh", 16, 466), ("lstm", "lstm", 16, 1714))
-    ),
-    *(
-        PublishedModel(
-            name=f"cpu-parity-{layer}",
-            source=Reference("Grazzi2025"),
-            note="parity on one core: the signed one learns it in about five seconds, the other never",
-            layers=(LayerConfig(name=layer, settings={"states": 4}),),
-            width=16,
-            final_norm="rms",
-            letters=2,
-            outputs=2,
-            parameters=2306,
-        )
-        for layer in ("mamba", "mamba-signed")
-    ),
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedModel:
+    """A model of a paper, but for the sizes that belong to the task.
+
+    Attributes:
+        name: kebab-case.
+        source: the paper.
+        note: what it was used for, and what is not in the paper but inferred.
+        model: its layers, all alike, and what stands around them.
+        scores: whether the last layer itself gives the scores, without a head.
+        letters: size of the vocabulary in the paper, where it says one.
+        features: number of features in the paper, for a model that reads features.
+        outputs: number of scores in the paper.
+        parameters: how many the paper counts with these sizes; None where it does not say.
+    """
+
+    name: str
+    source: Reference
+    note: str
+    model: ModelSpec
+    scores: bool = False
+    letters: int | None = None
+    features: int | None = None
+    outputs: int | None = None
+    parameters: int | None = None
 
 
 def _row(
@@ -118,17 +59,118 @@ def _row(
     width: int | None,
     depth: int = 1,
     labels: int | None = None,
+    surroundings: Surroundings | None = None,
+    positions: Literal["none", "sine"] = "none",
+    final_norm: Norm = "none",
     **rest: Any,
 ) -> PublishedModel:
-    """A model whose layers are all alike; `labels` are its letters and its outputs, where they are one."""
-    return PublishedModel(
-        name=name,
-        source=Reference(source),
-        note=note,
-        layers=(LayerConfig(name=layer, settings=settings),) * depth,
-        width=width,
-        **({"letters": labels, "outputs": labels} | rest),
+    """A row; `labels` are its letters and its outputs, where they are one."""
+    model = ModelSpec(
+        layers=layer,
+        depth=depth,
+        width=width or 0,
+        settings=settings,
+        surroundings=surroundings,
+        positions=positions,
+        final_norm=final_norm,
     )
+    sizes = {"letters": labels, "outputs": labels} | rest
+    return PublishedModel(name=name, source=Reference(source), note=note, model=model, **sizes)
+
+
+_LANGUAGES = (
+    _row(
+        "vaswani-base",
+        "Vaswani2017",
+        "transformer-nope",
+        {"heads": 8},
+        depth=6,
+        note="the decoder of the base model, without attention to an encoder: sines and cosines, norms after "
+        "the sums",
+        width=512,
+        surroundings=Surroundings(
+            norm="layer", position="post", residual=True, feed_forward="relu", dropout=0.1
+        ),
+        positions="sine",
+    ),
+    _row(
+        "sarrof-mamba",
+        "Sarrof2024",
+        "mamba",
+        {"states": 16, "convolution": 4},
+        note="27 languages and flip-flops: widths 16, 64, 128 (256 for counters), one to three layers",
+        width=64,
+        surroundings=NORMED,
+        final_norm="layer",
+    ),
+    _row(
+        "sarrof-dyck-mamba",
+        "Sarrof2024",
+        "mamba",
+        {"states": 16, "convolution": 4},
+        depth=2,
+        note="Dyck(8,10): widths 20, 30, 50, 100, one or two layers",
+        width=20,
+        surroundings=NORMED,
+        final_norm="layer",
+    ),
+    *(
+        _row(
+            f"mat-{name}",
+            "Dankowiakowski2025",
+            "slstm-block" if name == "slstm" else name,
+            {},
+            note="parity and flip-flops, one layer; flip-flops also at widths 2, 4, 8, 16, 32; "
+            "the norm before the head is inferred",
+            width=128,
+            final_norm="layer" if name == "slstm" else "rms",
+        )
+        for name in ("mamba", "mamba-signed", "slstm")
+    ),
+    *(
+        _row(
+            f"ngram-{name}",
+            "Nandakumar2024",
+            layer,
+            {"states" if name == "ssm" else "hidden": 145},
+            note="4-grams of two templates: 145 trigrams, 79 words",
+            width=10,
+            scores=name == "ssm",
+            letters=79,
+            outputs=79,
+        )
+        for name, layer in (("ssm", "ssm"), ("rnn", "elman-relu"))
+    ),
+    *(
+        _row(
+            f"cpu-parity-{name}",
+            "Grazzi2025",
+            layer,
+            {"hidden": hidden, "recurrent_bias": True},
+            note="parity on one core, in about a second",
+            width=8,
+            letters=2,
+            outputs=2,
+            parameters=count,
+        )
+        for name, layer, hidden, count in (("rnn", "elman-tanh", 16, 466), ("lstm", "lstm", 16, 1714))
+    ),
+    *(
+        _row(
+            f"cpu-parity-{layer}",
+            "Grazzi2025",
+            layer,
+            {"states": 4},
+            note="parity on one core: the signed one learns it in about five seconds, the other never",
+            width=16,
+            final_norm="rms",
+            letters=2,
+            outputs=2,
+            parameters=2306,
+        )
+        for layer in ("mamba", "mamba-signed")
+    ),
+)
 
 
 _WORDS = "products in Z60, A4 x Z5 and A5, one to four layers; sizes and norms from the authors' program"
@@ -291,8 +333,7 @@ def _memory(
     task: str, model: str, settings: dict[str, Any], *, suffix: str = "", depth: int = 1, **rest: Any
 ) -> PublishedModel:
     name = f"memory-{task}-{model}{suffix}"
-    layers = (LayerConfig(name=MEMBERS[model], settings=settings),) * depth
-    return PublishedModel(name=name, source=Reference("MemoryGeneralization"), layers=layers, **rest)
+    return _row(name, "MemoryGeneralization", MEMBERS[model], settings, depth=depth, **rest)
 
 
 def _cell(model: str, hidden: int, memory: int) -> dict[str, Any]:
@@ -408,13 +449,6 @@ def _counting() -> Iterator[PublishedModel]:
 MEMORY_MODELS = (*_tracking(), *_copying(), *_counting())
 
 
-SINE = "transformer-sine"
-"""Attention without positions of its own, in a model that adds sines and cosines to its embedding."""
-
-ALIASES = {"attention": "transformer-nope", "elman": "elman-tanh", "rnn": "elman-tanh"}
-"""Other names under which a list of layers may call a member of the zoo."""
-
-
 def _collect() -> Registry[PublishedModel]:
     table: Registry[PublishedModel] = Registry(
         "configuration", hint="`nerode.models.published.all_configurations()` has them."
@@ -452,56 +486,17 @@ def configuration(
         depth: another number of layers than the paper's.
     """
     row = _CONFIGURATIONS[name.lower()]
-    row = row if depth is None else row.of_depth(depth)
-    row = row if width is None else replace(row, width=width, parameters=None)
-    return row.model(letters=letters, features=features, outputs=outputs)
-
-
-def model_config(
-    names: str,
-    *,
-    outputs: int,
-    letters: int | None = None,
-    features: int | None = None,
-    width: int | None = 64,
-    surroundings: Surroundings | None = None,
-) -> ModelConfig:
-    """Returns a model of the named layers, one after the other.
-
-    What stands around each layer is what its architecture was published with. If the last one has its norm
-    before it and a residual path, the same norm stands before the head.
-
-    Args:
-        names: names of the zoo, separated by commas ("mamba,mamba,transformer-nope"), or one.
-        outputs: number of scores at each position.
-        letters: size of the vocabulary.
-        features: number of features at each position, instead of letters.
-        width: features after the embedding; None for one-hot letters.
-        surroundings: of every layer, instead of the published ones.
-
-    Raises:
-        UnknownName: for a name that the zoo does not have.
-        InputError: for an empty name, or sizes that do not fit.
-    """
-    parts = [part.strip().lower() for part in names.split(",")]
-    if not all(parts):
+    if letters is None and features is None:
+        letters, features = row.letters, row.features
+    outputs = row.outputs if outputs is None else outputs
+    if outputs is None or (letters is None and features is None):
         raise InputError(
-            f"the list of layers {names!r} has an empty name; write it like mamba,mamba,attention"
+            f"the configuration {row.name!r} leaves the task open; give letters or features, and outputs"
         )
-    layers = tuple(_layer(part) for part in parts)
-    last = surroundings or find_member(layers[-1].name).kind.surroundings
-    return ModelConfig(
-        layers=layers,
-        outputs=outputs,
-        letters=letters,
-        features=features,
-        width=width,
-        surroundings=surroundings,
-        positions="sine" if SINE in parts else "none",
-        final_norm=last.norm if last.residual and last.position == "pre" else "none",
-    )
-
-
-def _layer(name: str) -> LayerConfig:
-    name = "transformer-nope" if name == SINE else ALIASES.get(name, name)
-    return LayerConfig(name=find_member(name).name)
+    depth = row.model.depth if depth is None else depth
+    if depth < 1:
+        raise InputError(f"a depth of {depth} was asked for; it has to be 1 or more")
+    spec = replace(row.model, depth=depth, width=row.model.width if width is None else width)
+    if row.scores:
+        spec = replace(spec, head="none", layer_settings=(*({},) * (depth - 1), {"outputs": outputs}))
+    return spec_config(spec, letters=letters, features=features, outputs=outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,32 +81,17 @@ KINDS: tuple[LayerKind, ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """A name of the zoo: a kind of layer with some of its settings fixed.
-
-    Attributes:
-        name: kebab-case.
-        kind: the kind of layer.
-        settings: the settings that differ from the defaults of the kind.
-    """
-
-    name: str
-    kind: LayerKind
-    settings: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerConfig:
-    """One layer of a model: the name of a member and the settings that differ from its own."""
+    """One layer of a model: the name of the zoo and the settings that differ from its own."""
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
 
     def resolve(self) -> tuple[LayerKind, Any]:
         """Returns the kind of layer and its complete settings, or raises InputError."""
-        member = find_member(self.name)
-        given = {**member.settings, **self.settings}
-        return member.kind, from_mapping(member.kind.settings, given, where=self.name)
+        kind = find_kind(self.name)
+        given = {**kind.variants.get(self.name.lower(), {}), **self.settings}
+        return kind, from_mapping(kind.settings, given, where=self.name)
 
     def complete(self) -> LayerConfig:
         """Returns the same layer with every setting written out, defaults included."""
@@ -115,27 +99,27 @@ class LayerConfig:
         return LayerConfig(name=self.name, settings=to_mapping(settings))
 
 
-def _collect() -> Registry[Member]:
-    """Each kind under its own name, and its variants under theirs; their settings are checked here."""
-    table: Registry[Member] = Registry(
+def _collect() -> Registry[LayerKind]:
+    """Each kind under its own name and those of its variants, whose settings are checked here."""
+    table: Registry[LayerKind] = Registry(
         "architecture of the zoo", hint="`nerode list architectures --train` lists them."
     )
     layers: Registry[LayerKind] = Registry("layer")
     for kind in (*KINDS, *add_plugins("layers", layers, LayerKind)):
         for name, settings in {kind.name: {}, **kind.variants}.items():
             from_mapping(kind.settings, settings, where=name)
-            table.add(name, Member(name=name, kind=kind, settings=settings))
+            table.add(name, kind)
     return table
 
 
-_MEMBERS = _collect()
+_ZOO = _collect()
 
 
-def find_member(name: str) -> Member:
-    """Returns the row of a name, or raises UnknownName with the nearest."""
-    return _MEMBERS[name.lower()]
+def find_kind(name: str) -> LayerKind:
+    """Returns the kind of layer of a name of the zoo, or raises UnknownName with the nearest."""
+    return _ZOO[name.lower()]
 
 
-def all_members() -> Registry[Member]:
-    """Returns the whole table."""
-    return _MEMBERS
+def all_kinds() -> Registry[LayerKind]:
+    """Returns the kind of layer of each name of the zoo, its own name or that of a variant."""
+    return _ZOO

@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -21,13 +20,12 @@ from torch import nn
 
 from nerode.core import InputError, NerodeError, stream, to_mapping
 from nerode.models import (
-    LayerConfig,
     Model,
     ModelConfig,
     build_model,
     configuration,
     measure_transitions,
-    model_config,
+    spec_config,
 )
 from nerode.records import ModelSpec, untrusted_code
 from nerode.tasks import Task
@@ -67,43 +65,16 @@ def spec_model(spec: ModelSpec, task: Task, *, seed: int, build: Build | None = 
 def spec_model_config(spec: ModelSpec, task: Task) -> ModelConfig:
     """Returns the configuration of a model for the sizes of a task, every setting written out."""
     sizes = {"letters": task.letters, "features": task.features}
-    if spec.configuration:
-        return configuration(
-            spec.configuration,
-            outputs=task.outputs,
-            width=spec.width or None,
-            depth=spec.depth or None,
-            **sizes,
-        ).complete()
-    config = model_config(
-        ",".join([spec.layers] * spec.depth),
+    if not spec.configuration:
+        return spec_config(spec, outputs=task.outputs, **sizes).complete()
+    found = configuration(
+        spec.configuration,
         outputs=task.outputs,
         width=spec.width or None,
-        surroundings=spec.surroundings,
+        depth=spec.depth or None,
         **sizes,
     )
-    return replace(
-        config,
-        layers=_layers(spec, config.layers),
-        positions=config.positions if spec.positions is None else spec.positions,
-        final_norm=config.final_norm if spec.final_norm is None else spec.final_norm,
-        head=spec.head,
-        head_width=spec.head_width,
-        head_bias=spec.head_bias,
-    ).complete()
-
-
-def _layers(spec: ModelSpec, named: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
-    own = spec.layer_settings or ({},) * len(named)
-    if len(own) != len(named):
-        raise InputError(
-            f"model.layer_settings has {len(own)} tables; the model has {len(named)} layers, "
-            "each needs its table"
-        )
-    return tuple(
-        replace(layer, settings={**layer.settings, **spec.settings, **extra})
-        for layer, extra in zip(named, own, strict=True)
-    )
+    return found.complete()
 
 
 _LEFT_OUT_OF_KEY_AT_DEFAULT = {

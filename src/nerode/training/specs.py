@@ -6,7 +6,7 @@ The defaults are models and rates that learn on a laptop, one row per kind of la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from nerode.core import InputError
@@ -60,42 +60,27 @@ def run_key(spec: TrainSpec) -> str:
     return complete_spec(spec).key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Small:
-    """Settings of a small model.
+OTHER: dict[str, Any] = {"rate": 5e-3, "width": 16, "settings": {}}
+"""Learning rate, features after the embedding, and settings of a layer, unless its kind has others."""
 
-    Attributes:
-        rate: the learning rate.
-        width: features after the embedding.
-        settings: of its layers.
-    """
-
-    rate: float = 5e-3
-    width: int = 16
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-OTHER = Small()
-"""For a kind of layer that has no row."""
-
-SMALL: dict[str, Small] = {
-    "elman-tanh": Small(rate=3e-3, width=8, settings={"hidden": 16}),
-    "lstm": Small(rate=1e-2, width=8, settings={"hidden": 16}),
-    "gru": Small(rate=1e-2, width=8, settings={"hidden": 16}),
-    "mingru": Small(rate=1e-2, width=16, settings={"hidden": 16}),
-    "nru": Small(rate=5e-3, width=8, settings={"hidden": 16}),
-    "slstm": Small(rate=5e-3, width=16),
-    "mamba": Small(settings={"states": 4}),
-    "mamba-2": Small(settings={"states": 8}),
-    "s4": Small(settings={"states": 16}),
-    "s4d": Small(settings={"states": 16}),
-    "h3": Small(settings={"states": 16}),
-    "lssl": Small(settings={"states": 16}),
-    "ids4": Small(settings={"states": 16}),
-    "ssm": Small(rate=1e-3, width=10, settings={"states": 32}),
-    "orthogonal": Small(rate=1e-2),
-    "transformer": Small(rate=1e-3, width=32),
-    "local-attention": Small(rate=1e-3, width=32),
+SMALL: dict[str, dict[str, Any]] = {
+    "elman-tanh": {"rate": 3e-3, "width": 8, "settings": {"hidden": 16}},
+    "lstm": {"rate": 1e-2, "width": 8, "settings": {"hidden": 16}},
+    "gru": {"rate": 1e-2, "width": 8, "settings": {"hidden": 16}},
+    "mingru": {"rate": 1e-2, "settings": {"hidden": 16}},
+    "nru": {"width": 8, "settings": {"hidden": 16}},
+    "slstm": {},
+    "mamba": {"settings": {"states": 4}},
+    "mamba-2": {"settings": {"states": 8}},
+    "s4": {"settings": {"states": 16}},
+    "s4d": {"settings": {"states": 16}},
+    "h3": {"settings": {"states": 16}},
+    "lssl": {"settings": {"states": 16}},
+    "ids4": {"settings": {"states": 16}},
+    "ssm": {"rate": 1e-3, "width": 10, "settings": {"states": 32}},
+    "orthogonal": {"rate": 1e-2},
+    "transformer": {"rate": 1e-3, "width": 32},
+    "local-attention": {"rate": 1e-3, "width": 32},
 }
 """By the name of the kind; the rates of the cells, of Mamba and of the rotations are measured ones."""
 
@@ -109,16 +94,16 @@ def default_tables(task: str, layers: str) -> dict[str, Any]:
     """
     names = layers.replace("+", ",")
     kinds = [layer.resolve()[0].name for layer in model_config(names, letters=2, outputs=2).layers]
-    rows = [SMALL.get(kind, OTHER) for kind in kinds]
-    model: dict[str, Any] = {"layers": names, "width": max(row.width for row in rows)}
-    if len({id(row) for row in rows}) == 1:
-        model["settings"] = dict(rows[0].settings)
+    rows = [OTHER | SMALL.get(kind, {}) for kind in kinds]
+    model: dict[str, Any] = {"layers": names, "width": max(row["width"] for row in rows)}
+    if len({kind if kind in SMALL else "" for kind in kinds}) == 1:
+        model["settings"] = dict(rows[0]["settings"])
     else:
-        model["layer_settings"] = [dict(row.settings) for row in rows]
+        model["layer_settings"] = [dict(row["settings"]) for row in rows]
     return {
         "task": {"name": task},
         "model": model,
-        "optimiser": {"rate": min(row.rate for row in rows)},
+        "optimiser": {"rate": min(row["rate"] for row in rows)},
     }
 
 

@@ -13,7 +13,7 @@ from nerode.analysis.aspects.spectra import (
     spectra,
     step_maps,
 )
-from nerode.models import all_members
+from nerode.models import all_kinds
 from tests.analysis.networks import model_of, random_probe, ssm_with
 
 
@@ -122,7 +122,7 @@ def test_attention_has_no_transition():
     assert step_maps(model_of("transformer", heads=1), 0, random_probe().inputs) is None
 
 
-@pytest.mark.parametrize("name", sorted(all_members()))
+@pytest.mark.parametrize("name", sorted(all_kinds()))
 def test_every_architecture_can_be_looked_at(name):
     model = model_of(name, width=16)
     for found in spectra(model, random_probe(count=2, length=5)):

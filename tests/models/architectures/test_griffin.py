@@ -11,7 +11,7 @@ from torch import nn
 from nerode.core import InputError
 from nerode.models.architectures.griffin import BlockAffine, Griffin, GriffinSettings
 from nerode.models.base import count_numbers
-from nerode.models.zoo import find_member
+from nerode.models.zoo import find_kind
 from tests.models.architectures.peers import assert_same_as_peer, features
 
 
@@ -84,8 +84,8 @@ def test_a_block_diagonal_map_is_the_big_matrix() -> None:
 
 
 def test_hawk_is_griffin_without_attention() -> None:
-    assert find_member("hawk").kind is find_member("griffin").kind
-    assert find_member("griffin-signed").settings == {"signed": True}
+    assert find_kind("hawk") is find_kind("griffin")
+    assert find_kind("griffin-signed").variants["griffin-signed"] == {"signed": True}
 
 
 def test_each_part_can_be_left_out() -> None:

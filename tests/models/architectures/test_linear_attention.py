@@ -13,7 +13,7 @@ from torch.nn import functional
 from nerode.core import InputError
 from nerode.models.architectures.gla import Gla, GlaSettings
 from nerode.models.architectures.hgrn2 import Hgrn2, Hgrn2Settings
-from nerode.models.zoo import find_member
+from nerode.models.zoo import find_kind
 from tests.models.architectures.peers import features
 from tests.models.architectures.weights import shaken
 
@@ -176,5 +176,4 @@ def test_hgrn2_refuses(settings: dict[str, Any], text: str) -> None:
 
 def test_the_table_has_the_signed_forms() -> None:
     for name in ("gla", "hgrn2"):
-        assert find_member(name).settings == {}
-        assert find_member(f"{name}-signed").settings == {"signed": True}
+        assert find_kind(name).variants[f"{name}-signed"] == {"signed": True}

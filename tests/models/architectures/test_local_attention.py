@@ -13,7 +13,8 @@ from transformers.models.recurrent_gemma.modeling_recurrent_gemma import Recurre
 
 from nerode.core import InputError
 from nerode.models.architectures.local_attention import LocalAttention, LocalAttentionSettings
-from nerode.models.model import ModelConfig, build_model
+from nerode.models.config import ModelConfig
+from nerode.models.model import build_model
 from nerode.models.zoo import LayerConfig
 from tests.models.architectures.peers import assert_same_pair, features
 from tests.peers.comparison import Pair, give_weights, keep_float64, match_weights

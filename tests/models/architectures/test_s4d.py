@@ -12,7 +12,8 @@ import torch
 
 from nerode.core import InputError
 from nerode.models.architectures.s4d import S4d, S4dSettings
-from nerode.models.model import ModelConfig, build_model
+from nerode.models.config import ModelConfig
+from nerode.models.model import build_model
 from nerode.models.parts.state_space import legendre_matrices
 from nerode.models.zoo import LayerConfig
 

@@ -12,7 +12,7 @@ from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.models.lower import Lowered, compare_answers, lowerings, writer_of
 from nerode.models.lower.heads import TARGETS
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 from nerode.verdict import ARCHITECTURES
 
 
@@ -80,7 +80,7 @@ def test_the_first_word_that_differs_is_named() -> None:
 
 def carriers() -> list[str]:
     """The architectures that weights are written into."""
-    zoo = [name for name in all_members() if name in ARCHITECTURES and writer_of(name) is not None]
+    zoo = [name for name in all_kinds() if name in ARCHITECTURES and writer_of(name) is not None]
     return [*zoo, *TARGETS]
 
 

@@ -11,10 +11,11 @@ from nerode.compiler import compile_language
 from nerode.core import NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.attention import Attention, AttentionSettings
+from nerode.models.config import ModelConfig
 from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
 from nerode.models.lower.lowering import lowerings
-from nerode.models.model import ModelConfig, build_model
+from nerode.models.model import build_model
 from nerode.models.zoo import LayerConfig
 
 NAMES = ["tomita-4", "flip-flop", "dyck-2-3", "012-star-02-star", "last-letter"]

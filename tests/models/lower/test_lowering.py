@@ -12,7 +12,7 @@ from nerode.core import NotCompilable
 from nerode.models.lower.assembly import network_to_architecture
 from nerode.models.lower.heads import TARGETS
 from nerode.models.lower.lowering import first_error
-from nerode.models.zoo import all_members
+from nerode.models.zoo import all_kinds
 from nerode.proofs.floats import load_architecture
 from nerode.verdict import ARCHITECTURES, find_architecture
 from tests.models.walks import facts_of, legal_table, random_words
@@ -54,6 +54,6 @@ def test_signs_that_are_also_overwritten_are_split_for_gates_of_two_values(name:
 
 def test_the_table_of_architectures_says_which_have_a_layer() -> None:
     named = [row for row in ARCHITECTURES.values() if not row.is_class]
-    built = {row.name for row in named if row.name in all_members() or row.name in TARGETS}
+    built = {row.name for row in named if row.name in all_kinds() or row.name in TARGETS}
     assert {row.name for row in named if row.has_layer} == built
     assert not find_architecture("mamba-3").has_layer

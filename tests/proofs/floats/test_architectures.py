@@ -7,7 +7,7 @@ import torch
 
 from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import find_language
-from nerode.models import find_member
+from nerode.models import find_kind
 from nerode.proofs.find.closure import certify_module
 from nerode.proofs.floats import load_architecture
 
@@ -15,7 +15,7 @@ from nerode.proofs.floats import load_architecture
 def certified_length(name: str, architecture: str, dtype: str) -> int | str:
     language = find_language(name)
     model = load_architecture(language, architecture, dtype=getattr(torch, dtype), seconds=0)
-    assert all(layer.resolve()[0] is find_member(architecture).kind for layer in model.config.layers)
+    assert all(layer.resolve()[0] is find_kind(architecture) for layer in model.config.layers)
     return certify_module(
         model,
         language,

@@ -22,7 +22,7 @@ from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
 from nerode.languages import NOTHING, Dfa, Language, Moore, answer_text, legal_text, title_of
-from nerode.models import LayerConfig, Model, find_member
+from nerode.models import LayerConfig, Model, find_kind
 from nerode.network import Interpreter, Network
 from nerode.proofs import Refutation
 from nerode.proofs.floats import Walk, make_runner
@@ -257,7 +257,7 @@ def names_in_theory(layers: Iterable[LayerConfig]) -> tuple[str, ...]:
     """Returns the names of layers of the zoo in the table of theory; none if one is not there."""
     names = []
     for layer in layers:
-        known = [n for n in (layer.name.lower(), find_member(layer.name).kind.name) if n in ARCHITECTURES]
+        known = [n for n in (layer.name.lower(), find_kind(layer.name).name) if n in ARCHITECTURES]
         if not known:
             return ()
         names.append(known[0])

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.models.base import Norm, Surroundings
+from nerode.models.config import ModelConfig
 from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
 from nerode.models.libraries.places import (
     LOCAL_ATTENTION,
@@ -34,7 +35,6 @@ from nerode.models.libraries.places import (
     inside,
     renamed,
 )
-from nerode.models.model import ModelConfig
 from nerode.models.zoo import LayerConfig
 
 

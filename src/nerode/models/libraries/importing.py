@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from nerode.core import FormatError, InputError, charge, whole_folder, write_atomically
+from nerode.models.config import ModelConfig
 from nerode.models.folder import read_model, save_model
 from nerode.models.libraries.formats import FORMATS
 from nerode.models.libraries.library_model import (
@@ -34,7 +35,7 @@ from nerode.models.libraries.library_model import (
 )
 from nerode.models.libraries.places import Place, fill_ours, give_theirs, inside, torch_cell
 from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, TokenLetters, read_library_files
-from nerode.models.model import Model, ModelConfig
+from nerode.models.model import Model
 from nerode.models.zoo import LayerConfig
 from nerode.records import IMPORT_FILE, ImportRecord, read_import
 

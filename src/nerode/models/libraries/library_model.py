@@ -13,8 +13,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from nerode.core import InputError
+from nerode.models.config import ModelConfig
 from nerode.models.libraries.places import Place
-from nerode.models.model import ModelConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

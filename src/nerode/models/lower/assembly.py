@@ -15,14 +15,15 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable
 from nerode.models.base import LayerBlock, Surroundings
+from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
 from nerode.models.lower.heads import is_decoder, network_to_decoder
 from nerode.models.lower.output_head import Head, make_head
 from nerode.models.lower.stream import Plan, embedding_table, plan_stream, relu_surroundings
-from nerode.models.model import Model, ModelConfig, zero_model
+from nerode.models.model import Model, zero_model
 from nerode.models.network_module.numbers import Converter
 from nerode.models.weight_writer import ONE, BlockPlan, WeightWriter, set_rows
-from nerode.models.zoo import LayerConfig, find_member
+from nerode.models.zoo import LayerConfig, find_kind
 from nerode.network import Network
 
 HeadKind = Literal["linear", "relu", "none"]
@@ -37,11 +38,10 @@ def writer_of(architecture: str) -> WeightWriter | None:
     Raises:
         UnknownName: if the zoo has no such architecture.
     """
-    member = find_member(architecture)
-    kind = member.kind
-    if kind.writer is None or member.name not in (kind.name, *kind.written):
+    kind, name = find_kind(architecture), architecture.lower()
+    if kind.writer is None or name not in (kind.name, *kind.written):
         return None
-    return kind.writer(member.name)
+    return kind.writer(name)
 
 
 def remembers(architecture: str) -> bool:
@@ -71,7 +71,7 @@ def network_to_architecture(
     if is_decoder(network, architecture):
         return network_to_decoder(network, architecture, dtype=dtype)
     writer = writer_of(architecture)
-    name = find_member(architecture).name
+    name = architecture.lower()
     if network.width > _WIDEST:
         raise NotCompilable(name, [f"{network.width} coordinates are too many for dense layers"])
     if writer is None:

@@ -31,10 +31,11 @@ from torch import Tensor
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.attention import Attention
 from nerode.models.base import LayerBlock
+from nerode.models.config import ModelConfig
 from nerode.models.lower.stream import compose, find_updates, relu_surroundings
-from nerode.models.model import Model, ModelConfig, zero_model
+from nerode.models.model import Model, zero_model
 from nerode.models.weight_writer import ONE, BlockPlan, GatedPlan, LayerPlan, PlaceForm, at, combine, set_rows
-from nerode.models.zoo import LayerConfig, find_member
+from nerode.models.zoo import LayerConfig, find_kind
 from nerode.network import Affine, AttentionHeads, Layer, Network, ScoreDecoder, relu
 
 _REACH = 6
@@ -200,7 +201,7 @@ class _Planner:
     def __init__(self, network: Network, architecture: str, design: ScoreDesign) -> None:
         self.network, self.architecture, self.design = network, architecture, design
         self.recurrent, self.attention = TARGETS[architecture]
-        self.writer = None if self.recurrent is None else find_member(self.recurrent).kind.writer
+        self.writer = None if self.recurrent is None else find_kind(self.recurrent).writer
         self.width = MARK + 1
         self.at_mark: dict[int, Exact] = {ONE: 1, MARK: 1}
         self.blocks: list[_BlockDraft] = []

@@ -33,7 +33,7 @@ from nerode.models.lower.published_blocks import (
 )
 from nerode.models.model import Model
 from nerode.models.network_module.decoder import legal_table
-from nerode.models.zoo import find_member
+from nerode.models.zoo import find_kind
 from nerode.network import LogitDecoder, Network
 from nerode.verdict import Facts, find_architecture, householder
 
@@ -98,7 +98,7 @@ def lowerings(
     """
     to, options = to.lower(), options or Options()
     if to not in TARGETS:
-        find_member(to)
+        find_kind(to)
     facts = facts or language_facts(language, started(options.budget))
     seen: list[Network] = []
     for style, way in _ways(to, dtype, options, block):

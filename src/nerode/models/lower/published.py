@@ -25,8 +25,9 @@ from nerode.algebra.cascades import Cascade, Level, Lookup, Reset, Source
 from nerode.core import DTYPES, NotCompilable
 from nerode.languages import Dfa
 from nerode.models.base import Surroundings
+from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, ModelConfig, zero_model
+from nerode.models.model import Model, zero_model
 from nerode.models.zoo import LayerConfig
 
 LOGIT = 1024.0
