@@ -1,4 +1,4 @@
-"""Congruences that separate states, against all partitions of a small state set."""
+"""The congruence that pairs of states generate, against all partitions of a small state set."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import itertools
 
 from hypothesis import given, strategies as st
 
-from nerode.algebra.cascades.holonomy import generated_congruence, separating_congruences
+from nerode.algebra.cascades.holonomy import generated_congruence
 from nerode.algebra.components import Rows
 from nerode.languages import Dfa
-from nerode.languages.bestiary import find_language
 from tests.strategies import dfas
 
 
@@ -40,23 +39,3 @@ def test_the_generated_congruence_is_the_least_one(dfa: Dfa, data: st.DataObject
                 for p, q in itertools.product(range(len(rows)), repeat=2)
                 if found[p] == found[q]
             )
-
-
-@given(dfas(max_states=6, max_letters=3))
-def test_separating_congruences_are_congruences_and_keep_all_states_apart(dfa: Dfa) -> None:
-    rows = dfa.transitions.tolist()
-    found = separating_congruences(rows)
-    assert all(is_congruence(rows, labels) for labels in found)
-    assert len(set(zip(*found, strict=True))) == dfa.num_states
-    if len(found) > 1:
-        assert all(max(labels) + 1 < dfa.num_states for labels in found)
-
-
-def test_two_parities_are_two_quotients() -> None:
-    found = separating_congruences(find_language("tomita-5").dfa().transitions.tolist())
-    assert [max(labels) + 1 for labels in found] == [2, 2]
-
-
-def test_a_language_with_a_dead_state_is_not_split() -> None:
-    rows = find_language("d-4").dfa().transitions.tolist()
-    assert separating_congruences(rows) == [tuple(range(6))]

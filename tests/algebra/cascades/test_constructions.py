@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.algebra.cascades.decomposition import component_cascade
-from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
 from nerode.algebra.cascades.verification import verify_cascade
 from nerode.core import Budget, BudgetExceeded
@@ -23,7 +23,6 @@ from tests.strategies import dfas
 CONSTRUCTIONS: dict[str, Callable[[Dfa], Cascade | None]] = {
     "holonomy": holonomy_cascade,
     "components": component_cascade,
-    "quotients": quotient_cascade,
     "tower": tower_cascade,
 }
 
@@ -53,14 +52,6 @@ def test_an_automaton_with_groups_becomes_a_cascade_with_permutations(constructi
             assert_runs(cascade, dfa, seed=seed)
             kinds |= {level.kind for level in cascade.levels}
     assert "permutation" in kinds
-
-
-def test_two_parities_are_two_permutation_levels_side_by_side() -> None:
-    dfa = find_language("tomita-5").dfa()
-    cascade = quotient_cascade(dfa)
-    assert cascade is not None
-    assert (cascade.depth, cascade.kinds) == (1, {"permutation": 2})
-    assert_runs(cascade, dfa)
 
 
 @given(dfas(max_states=6, max_letters=3), st.sampled_from(sorted(CONSTRUCTIONS)))
@@ -140,6 +131,6 @@ def test_too_many_images_stop_holonomy() -> None:
 
 def test_time_stops_every_construction() -> None:
     dfa = find_language("d-12").dfa()
-    for construction in (holonomy_cascade, component_cascade, quotient_cascade):
+    for construction in (holonomy_cascade, component_cascade):
         with pytest.raises(BudgetExceeded, match="seconds"):
             construction(dfa, Budget(seconds=1e-9))

@@ -27,7 +27,7 @@ from nerode.algebra.cascades.chains import (
     StageBlock,
     build_chain,
 )
-from nerode.algebra.cascades.holonomy import holonomy_cascade, quotient_cascade, tower_cascade
+from nerode.algebra.cascades.holonomy import holonomy_cascade, tower_cascade
 from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import HOLD, Cascade, Command, Level, Reset
 from nerode.algebra.cascades.skeleton import Levels, Skeleton
@@ -313,8 +313,8 @@ class NotCounterFree(InputError):
 def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
 
-    Tried are the components one by one, and section-labelled holonomy of the whole automaton, of subdirect
-    quotients and over a tower of quotients. `route` says which of them it is.
+    Tried are the components one by one, and section-labelled holonomy of the whole automaton and over a tower
+    of quotients. `route` says which of them it is.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
@@ -420,7 +420,6 @@ def _constructions(dfa: Dfa) -> Iterator[Finder]:
     if len(strong_components(dfa.transitions.tolist())) > 1:
         yield lambda budget: component_cascade(dfa, budget)
     yield lambda budget: holonomy_cascade(dfa, budget)
-    yield lambda budget: quotient_cascade(dfa, budget)
     yield lambda budget: tower_cascade(dfa, budget)
 
 
