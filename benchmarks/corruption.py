@@ -48,7 +48,13 @@ from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_ex
 from nerode.kernel import Certificate, Claim, OverBudget, Unreadable, WorkBudget
 from nerode.languages import Language, describe_language, language_from_description, resolve_language
 from nerode.languages.groups import finite_monoid
-from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, parse_arpa
+from nerode.languages.ngrams import (
+    BackoffModel,
+    NgramLanguage,
+    model_from_sentences,
+    ngram_language,
+    parse_arpa,
+)
 from nerode.models import LayerConfig, Model, ModelConfig
 from nerode.models.lower import network_to_decoder
 from nerode.models.network_module import load_model
@@ -77,7 +83,7 @@ SHORT, LONG, LONG_WORDS = 100, 40, 4
 """Short words that are all read, and letters and number of the longer ones."""
 
 
-WITH_EPS = ("n-gram-contexts", "n-gram-suffixes", "contraction-window", "identity-word")
+WITH_EPS = ("n-gram-contexts", "window", "identity-word")
 """Methods that take an eps to claim."""
 
 
@@ -120,11 +126,7 @@ class KernelCase:
             return None
         description = {key: value for key, value in evidence.items() if key not in ("cells", "digest")}
         eps = next((c.eps for c in _claims(certificate) if c.eps is not None), None)
-        eps = (
-            eps
-            if self.method in ("n-gram-contexts", "n-gram-suffixes", "contraction-window", "identity-word")
-            else None
-        )
+        eps = eps if self.method in WITH_EPS else None
         proof = kernel.prove(network, language, self.method, description, eps=eps, budget=BUDGET)
         return None if proof.failure else kernel.certificate_to_json(kernel.seal(network, language, [proof]))
 
@@ -148,9 +150,8 @@ def _judge(network: Json, language: Json, claim: Claim, certificate: Json) -> st
     names = {"name": "-", "convention": "-", "family": "-", "parameters": {}}
     facts = _facts(_text(meaning), _text({**language, **names}))
     if claim.method == "n-gram-contexts":
-        return facts.wrong_distribution(claim)
-    if claim.method == "n-gram-suffixes":
-        return facts.wrong_backoff(claim)
+        backs_off = isinstance(facts.language.model, BackoffModel)  # type: ignore[attr-defined]
+        return facts.wrong_backoff(claim) if backs_off else facts.wrong_distribution(claim)
     if claim.task == kernel.WINDOW:
         letters = certificate["evidence"][claim.method]["letters"]
         return facts.wrong_window(letters, claim.eps)

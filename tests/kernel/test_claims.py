@@ -111,8 +111,8 @@ def test_claims_of_every_kind_survive_json() -> None:
         for order in ("any", "step")
         for length in ("all", 7)
     ]
-    claims += [window_claim(method="w", letters=3), window_claim(method="w", letters=9, eps=Fraction(1, 3))]
-    claims += [fragile_claim(method="f"), fragile_claim(method="f", eps=Fraction(1, 10), readings=25)]
+    claims += [window_claim(letters=3), window_claim(letters=9, eps=Fraction(1, 3))]
+    claims += [fragile_claim(), fragile_claim(eps=Fraction(1, 10), readings=25)]
     made = certificate(*claims)
     assert certificate_from_json(json.loads(json.dumps(certificate_to_json(made)))) == made
     assert len({c.covers for c in claims}) == len(claims) - 2  # a length does not change the sentence

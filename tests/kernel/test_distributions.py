@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nerode.kernel.domains.ngrams import Distribution, _LinearWindows, _OutputLayer
+from nerode.kernel.domains.ngrams import Distribution, KnownContexts, OutputLayer
 from nerode.kernel.domains.roots import Field
+from nerode.kernel.domains.words import WordUnits
 from nerode.kernel.letters import LetterNames, NextLetters
 from nerode.kernel.network import (
     AffineMove,
@@ -23,7 +24,7 @@ from nerode.kernel.network import (
 from nerode.kernel.work import Undecided, WorkCount
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import Interpreter, Network, network_to_json
-from tests.compiler.constructions.ngrams.models import compiled, exact_model, from_text, hidden_rows, texts
+from tests.compiler.constructions.ngrams.models import compiled, exact_model, from_text, texts
 from tests.kernel.cases import plain
 
 Rows = tuple[tuple[tuple[int, Weight], ...], ...]
@@ -56,8 +57,8 @@ def network(decoder: LogitRows | PointTable, num_letters: int) -> CheckedNetwork
     )
 
 
-def output_layer(normaliser: str, rows: Rows, reads: tuple[str, ...] = ("u", "v")) -> _OutputLayer:
-    return _OutputLayer(network(LogitRows(reads, normaliser, rows), len(rows) - 1))
+def output_layer(normaliser: str, rows: Rows, reads: tuple[str, ...] = ("u", "v")) -> OutputLayer:
+    return OutputLayer(network(LogitRows(reads, normaliser, rows), len(rows) - 1))
 
 
 def one_unit(normaliser: str, amounts: list[Fraction | None]) -> list[Fraction]:
@@ -124,55 +125,70 @@ def test_decoders_that_are_refused() -> None:
     with pytest.raises(Undecided, match="not a number"):
         output_layer("sparsemax", (((0, ((Fraction(1), Fraction(2)),)),), ()))
     with pytest.raises(Undecided, match="no distribution"):
-        _OutputLayer(network(PointTable((), ((),), (EMPTY,)), 1))
+        OutputLayer(network(PointTable((), ((),), (EMPTY,)), 1))
 
 
 VARIANTS = [{}, {"embedding_width": 1}, {"unknown_contexts": True}, {"variant": "conditioned"}]
 
 
-def linear_windows(made: Network, language: NgramLanguage) -> _LinearWindows:
-    work = WorkCount()
-    read = read_network(plain(network_to_json(made)), work)
-    return _LinearWindows(read, exact_model(language).order - 1)
+def word_units(made: Network, language: NgramLanguage) -> WordUnits:
+    read = read_network(plain(network_to_json(made)), WorkCount())
+    return WordUnits(read, exact_model(language).order - 1, made.layers[0].outputs)
 
 
 @settings(max_examples=30)
-@given(texts(), st.sampled_from(VARIANTS), st.booleans())
-def test_outputs_and_lone_windows(language: NgramLanguage, options: dict[str, object], wide: bool) -> None:
-    made = compiled(language, **options)
+@given(texts(), st.sampled_from(VARIANTS), st.sampled_from(["ssm", "elman-relu"]), st.booleans())
+def test_outputs_after_windows_and_contexts_of_units(
+    language: NgramLanguage, options: dict[str, object], to: str, wide: bool
+) -> None:
+    if to == "elman-relu":
+        options = {key: value for key, value in options.items() if key != "variant"}
+    made = compiled(language, to, **options)
     model = exact_model(language)
     every = itertools.product(range(len(model.vocabulary)), repeat=model.order - 1)
     windows = list(itertools.islice(every, 400))
     names = made.layers[0].outputs
-    rows = hidden_rows(made, windows)
-    linear = linear_windows(made, language)
+    rows = [dict(zip(names, row, strict=True)) for row in outputs_after(made, windows)]
+    units = word_units(made, language)
     if wide:
         # Lanes of more than eight bytes are read in another way.
-        linear.units.largest = 1 << 90
-    found = dict(linear.outputs_after(windows))
+        units.largest = 1 << 90
+    found = dict(units.after(windows))
     for window, row in zip(windows, rows, strict=True):
-        assert found[window] == {name: v for name, v in zip(names, row, strict=True) if v}
-    if len(model.vocabulary) ** (model.order - 1) == len(windows):
-        check_lone_windows(linear, windows, rows, names)
-
-
-def check_lone_windows(
-    linear: _LinearWindows, windows: list[Window], rows: list[list[Fraction]], names: tuple[str, ...]
-) -> None:
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    constant = {name for name, column in columns.items() if len(set(column)) == 1}
-    fires = {
-        name: [w for w, v in zip(windows, column, strict=True) if v]
-        for name, column in columns.items()
-        if name not in constant
-    }
-    if any(len(where) > 1 for where in fires.values()):
-        with pytest.raises(Undecided, match="several windows"):
-            linear.lone_windows()
+        assert found[window] == {name: v for name, v in row.items() if v}
+    try:
+        contexts = list(units.contexts(from_start=False))
+    except Undecided:
         return
-    found, always = linear.lone_windows()
-    assert always == {name: columns[name][0] for name in constant if columns[name][0]}
-    assert set(found) == {where[0] for where in fires.values() if where}
+    for window, row in zip(windows, rows, strict=True):
+        total: dict[str, Fraction] = {}
+        for j, context, value in contexts:
+            if window[len(window) - len(context) :] == context:
+                for name, c in units.columns[j]:
+                    total[name] = total.get(name, Fraction(0)) + c * value
+        assert total == {name: v for name, v in row.items() if v}
+
+
+def outputs_after(made: Network, windows: list[Window]) -> list[list[Fraction]]:
+    """What the layer puts out after each window, by the interpreter, other words before it."""
+    interpreter = Interpreter(made)
+    rows = []
+    for window in windows:
+        state = interpreter.start()
+        for word in (0, *window[:-1]):
+            state, _ = interpreter.step(state, word)
+        stream = interpreter.stream(state, window[-1])
+        rows.append([stream[name] for name in made.layers[0].outputs])
+    return rows
+
+
+def test_each_cell_of_known_contexts_has_one_window() -> None:
+    known = KnownContexts([(0, 1), (1,), (0, 0), (1, 0)], 2)
+    # Both words may stand before 0, so only the cell of 1 has windows besides the known ones.
+    assert known.cells == [(), (0,), (1,), (0, 0), (0, 1), (1, 0)]
+    assert sorted(known.windows(2)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    three = KnownContexts([(0, 1)], 3)
+    assert sorted(three.windows(2)) == [(0, 0), (0, 1), (1, 1)]
 
 
 def test_start_states_do_not_matter() -> None:
@@ -181,7 +197,7 @@ def test_start_states_do_not_matter() -> None:
     made = compiled(language)
     names = made.layers[0].outputs
     interpreter = Interpreter(made)
-    for window, active in linear_windows(made, language).outputs_after(language.windows):
+    for window, active in word_units(made, language).after(language.windows):
         state = interpreter.start()
         for word in (1, 0, 0, 1, *window[:-1]):
             state, _ = interpreter.step(state, word)

@@ -44,5 +44,5 @@ def describe(network: Json, method: str, evidence: Json, task: str) -> Json:
             kept = {key: value for key, value in evidence.items() if key not in ("eps", "digest")}
             return {**kept, "noise": evidence["eps"]}
         case "n-gram-contexts":
-            return {"task": task, "words": evidence["words"]}
+            return {"task": task}
     return dict(evidence)

@@ -44,7 +44,7 @@ def window(network: Network, language: Language, eps: Fraction | None = None) ->
     assert (claim.task, claim.eps) == (WINDOW, eps)
     letters = found.evidence[claim.method]["letters"]
     assert is_accepted(network, language, found)
-    shorter = window_claim(method=claim.method, letters=letters - 1, eps=eps)
+    shorter = window_claim(letters=letters - 1, eps=eps)
     for stated in (letters - 1, letters):
         wrong = replace(found, claims=(shorter,), evidence={claim.method: {"letters": stated}})
         assert not is_accepted(network, language, wrong)

@@ -73,7 +73,7 @@ def test_a_claim_that_was_changed_afterwards_is_refused(tmp_path: Path) -> None:
     add_claims(folder, ["window"])
     path = folder / "certificate.json"
     data = json.loads(path.read_text(encoding="utf-8"))
-    data["evidence"]["nilpotent-window"]["letters"] = 3
+    data["evidence"]["window"]["letters"] = 3
     path.write_text(json.dumps(data), encoding="utf-8")
     assert not check_folder(folder).ok
 

@@ -8,7 +8,7 @@ kernel compute the same).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -57,12 +57,10 @@ METHOD_ROWS: Mapping[str, MethodRow] = {
     "interval-closure": MethodRow("infinite", ("intervals",), _UNKNOWNS, exact=True),
     "boxes": MethodRow("boxes", ("noise", "layers")),
     "state-boxes": MethodRow("boxes", ("noise", "letters", "boxes")),
-    "n-gram-contexts": MethodRow("distributions", ("words",)),
-    "n-gram-suffixes": MethodRow("distributions"),
+    "n-gram-contexts": MethodRow("distributions"),
     "saturating-closure": MethodRow("infinite", ("caps",)),
     INTEGERS: MethodRow("floats", ("proof",)),
-    "nilpotent-window": MethodRow("windows", ("letters",)),
-    "contraction-window": MethodRow("windows", ("letters",)),
+    "window": MethodRow("windows", ("letters",)),
     "identity-word": MethodRow("windows", ("layer", "first", "second", "identity", "apart")),
 }
 
@@ -123,28 +121,16 @@ def derive(
             from nerode.kernel.domains.windows import window_claims
 
             sizes = [eps] if stated is None else [claim.eps for claim in stated]
-            given = [size for size in sizes if size is not None]
-            return Derivation(claims=window_claims(problem, method, evidence, given))
+            return Derivation(claims=window_claims(problem, method, evidence, sizes))
         task = choice(*LANGUAGE_TASKS)(evidence["task"], "task")
         if needed == "distributions":
-            return _compare(problem, method, evidence, task)(task, stated, eps)
+            from nerode.kernel.domains.ngrams import compare
+
+            return compare(problem, task).derive(task, stated, eps)
         return _derive_cover(problem, method, evidence, task, stated)
     except Undecided as doubt:
         word = find_failing_word(problem, task) if stated is None and needed != "windows" else None
         return Derivation(failure=word or Failure(what=str(doubt), entry=f"evidence.{method}"))
-
-
-def _compare(
-    problem: CheckProblem, method: str, evidence: Mapping[str, Json], task: str
-) -> Callable[[str, Sequence[Claim] | None, Fraction | None], Derivation]:
-    """The network compared with a model of distributions: what follows for a task, claims and a size."""
-    if method == "n-gram-contexts":
-        from nerode.kernel.domains.ngrams import compare_windows
-
-        return compare_windows(problem, evidence, task).derive
-    from nerode.kernel.domains.suffixes import compare_contexts
-
-    return compare_contexts(problem, evidence, task).derive
 
 
 def _derive_cover(

@@ -262,10 +262,7 @@ def certify_ngrams(
     if eps is not None and eps <= 0:
         raise InputError(f"eps = {eps} is not above 0; leave it out to claim the distance that is found")
     prover = Prover(network, language, budget)
-    if isinstance(language.model, BackoffModel):
-        return prover.outcome(prover.prove("n-gram-suffixes", {"task": PREDICT}, eps=eps))
-    words = language.model.order - 1
-    proof = prover.prove(NGRAMS, {"task": PREDICT, "words": words}, eps=eps)
-    if proof.failure is not None:
-        proof = prover.prove(NGRAMS, {"task": VALID_PREFIXES, "words": words}, eps=eps)
+    proof = prover.prove(NGRAMS, {"task": PREDICT}, eps=eps)
+    if proof.failure is not None and not isinstance(language.model, BackoffModel):
+        proof = prover.prove(NGRAMS, {"task": VALID_PREFIXES}, eps=eps)
     return prover.outcome(proof)

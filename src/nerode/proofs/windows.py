@@ -56,11 +56,10 @@ def find_window(
     if eps is not None and eps <= 0:
         raise InputError(f"eps = {eps} is not above 0")
     prover = Prover(network, language, budget)
-    method = "nilpotent-window" if eps is None else "contraction-window"
 
     def attempt(letters: int) -> Outcome:
         prover.budget.check_time(letters=letters)
-        return prover.outcome(prover.prove(method, {"letters": letters}, eps=eps))
+        return prover.outcome(prover.prove("window", {"letters": letters}, eps=eps))
 
     found = attempt(MOST_LETTERS)
     if not isinstance(found, Certificate):

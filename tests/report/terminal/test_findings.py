@@ -38,12 +38,10 @@ def test_a_line_says_what_is_claimed_and_how_it_was_shown():
     assert claim_line(tested) == "· tested to length 10 in float32, no proof  [m]"
     noise = claim(scope=UNDER_NOISE, eps=Fraction(1, 8))
     assert claim_line(noise) == "✓ all lengths under noise below eps, eps = 0.125  [m]"
-    assert claim_line(fragile_claim(method="m")).startswith("✗ A word acts as the identity")
+    assert claim_line(fragile_claim()).startswith("✗ A word acts as the identity")
 
 
 def test_what_is_not_about_the_language_is_no_proof_of_it():
-    assert summarise([fragile_claim(method="m"), claim(task=WINDOW)]) == []
-    assert summarise([fragile_claim(method="m"), claim(task=RECOGNISE)]) == [
-        "all lengths, exact, membership only"
-    ]
+    assert summarise([fragile_claim(), claim(task=WINDOW)]) == []
+    assert summarise([fragile_claim(), claim(task=RECOGNISE)]) == ["all lengths, exact, membership only"]
     assert summarise([claim(task=VALID_PREFIXES)]) == ["all lengths, exact on valid prefixes"]

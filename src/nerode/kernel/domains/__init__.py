@@ -11,8 +11,7 @@ knowledge       the description of a cover
 unknowns        cells whose coordinates are each known in their own way
 distributions   models          n-gram and back-off models
 words           the units of a layer that forgets as functions of the last words
-ngrams          cells that know the last words
-suffixes        cells that know the longest context
+ngrams          cells that know the longest context that a prefix ends in
 windows         windows         evidence that is no cover
 finders         finders         completing evidence; no check needs it
 """

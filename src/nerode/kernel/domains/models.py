@@ -119,6 +119,21 @@ class NgramTable:
         """Returns the next context."""
         return -1 if configuration == -1 else self._moves[configuration].get(letter, -1)
 
+    def prefix(self, window: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns a shortest sentence prefix that ends in a window; the window if no sentence has it."""
+        goal = self.contexts.get(window, 0)
+        predecessor: dict[int, tuple[int, int]] = {0: (0, 0)}
+        for state in (queue := [0]):
+            for word, target in self._moves[state].items():
+                if target not in predecessor:
+                    predecessor[target] = (state, word)
+                    queue.append(target)
+        words = []
+        while goal:
+            goal, word = predecessor[goal]
+            words.append(word)
+        return tuple(reversed(words)) or window
+
     def legal(self, configuration: int) -> NextLetters:
         """Returns the words that some sentence has here, and whether one ends here."""
         if configuration == -1:

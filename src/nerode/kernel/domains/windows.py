@@ -1,8 +1,8 @@
 """Windows of letters that matter, and layers that never correct an error.
 
-nilpotent window     every layer forgets by itself, so only the last letters can matter
-contraction window   one contracting layer: older letters change what the decoder reads by less than eps
-identity word        a word that fixes two states of a linear layer, which the language tells apart
+window           every layer forgets by itself, so only the last letters can matter; or one layer
+                 contracts, so older letters change what the decoder reads by less than eps
+identity word    a word that fixes two states of a linear layer, which the language tells apart
 """
 
 from __future__ import annotations
@@ -41,61 +41,45 @@ _CONTRACTION = "the contraction bound"
 
 
 def window_claims(
-    problem: CheckProblem, method: str, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
+    problem: CheckProblem, method: str, evidence: Mapping[str, Any], sizes: Sequence[Fraction | None]
 ) -> list[Claim]:
     """Returns the claims that follow from the evidence of a method.
 
     Raises:
         Undecided: if it shows nothing.
     """
-    match method:
-        case "nilpotent-window":
-            return [_nilpotent_claim(problem, evidence)]
-        case "contraction-window":
-            return _contraction_claims(problem, evidence, sizes)
-    return _fragile_claims(problem, evidence, sizes)
+    if method == "identity-word":
+        return _fragile_claims(problem, evidence, [eps for eps in sizes if eps is not None])
+    letters: int = whole(1, MAX_LETTERS)(evidence["letters"], "letters")
+    for eps in sizes:
+        if eps is None:
+            found = nilpotent_window(problem.network)
+            if letters < found:
+                raise Undecided(f"{found} letters matter, not {letters}")
+        elif _largest_change(problem.network, letters) >= eps:
+            raise Undecided(f"letters older than the last {letters} may change the output by eps or more")
+    return [window_claim(letters=letters, eps=eps) for eps in sizes]
 
 
-def _nilpotent_claim(problem: CheckProblem, evidence: Mapping[str, Any]) -> Claim:
-    """The claim that only the last letters matter.
-
-    What is verified: the state of every layer depends on few letters alone (`nilpotent_window`).
-    """
-    letters = _read_letters(evidence)
-    found = nilpotent_window(problem.network)
-    if letters < found:
-        raise Undecided(f"{found} letters matter, not {letters}")
-    return window_claim(method="nilpotent-window", letters=letters)
-
-
-def _contraction_claims(
-    problem: CheckProblem, evidence: Mapping[str, Any], sizes: Sequence[Fraction]
-) -> list[Claim]:
-    """The claims that earlier letters change what the decoder reads by less than eps.
+def _largest_change(network: CheckedNetwork, letters: int) -> Fraction:
+    """A bound of the change of what the decoder reads by letters older than the last so many.
 
     What is verified: there is one layer h = A h + w(letter) with |A| < 1 (largest row sum). Two runs that
     share their last n letters differ by at most |A|ⁿ · 2R, where R bounds the states, times the slope of the
-    readout, and this is below eps.
+    readout.
     """
-    letters = _read_letters(evidence)
-    if not problem.network.layers or len(problem.network.layers) > 1:
+    if len(network.layers) != 1:
         raise Undecided(f"{_CONTRACTION} is for one layer")
-    layer = problem.network.layers[0]
+    layer = network.layers[0]
     norm = _norm(layer)
     if norm >= 1 or layer.exposes_previous or layer.complex_state:
         raise Undecided(
             f"{_CONTRACTION} needs a real layer with |A| < 1 and ReLUs that does not show its old state"
         )
-    writes = [abs(w) for stream in problem.network.embedding for w in _writes(layer, stream)]
+    writes = [abs(w) for stream in network.embedding for w in _writes(layer, stream)]
     starts = [abs(rational(s, _CONTRACTION)) for s in layer.start]
     radius = max([*starts, max(writes, default=Fraction(0)) / (1 - norm)])
-    scale = 2 * radius * _slope(layer)
-    shown = []
-    for eps in sizes:
-        if _power_times(norm, letters, scale) >= eps:
-            raise Undecided(f"letters older than the last {letters} may change the output by eps or more")
-        shown.append(window_claim(method="contraction-window", letters=letters, eps=eps))
-    return shown
+    return _power_times(norm, letters, 2 * radius * _slope(layer))
 
 
 def _power_times(base: Fraction, exponent: int, scale: Fraction) -> Fraction:
@@ -106,11 +90,6 @@ def _power_times(base: Fraction, exponent: int, scale: Fraction) -> Fraction:
         if num_bits(power) > 4_096:
             power = Fraction(math.ceil(power * (1 << 4_096)), 1 << 4_096)
     return power * scale
-
-
-def _read_letters(evidence: Mapping[str, Any]) -> int:
-    letters: int = whole(1, MAX_LETTERS)(evidence["letters"], "letters")
-    return letters
 
 
 def nilpotent_window(network: CheckedNetwork) -> int:
@@ -288,10 +267,9 @@ def _fragile_claims(
         ends.append(language.legal(configuration))
     if ends[0] == ends[1]:
         raise Undecided("the language does not tell the two prefixes apart")
-    method = "identity-word"
     return [
-        fragile_claim(method=method),
-        *(fragile_claim(method=method, eps=eps, readings=expected_readings(gap, eps)) for eps in sizes),
+        fragile_claim(),
+        *(fragile_claim(eps=eps, readings=expected_readings(gap, eps)) for eps in sizes),
     ]
 
 
@@ -304,7 +282,7 @@ def _modulus(value: Number) -> Fraction:
     return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)
 
 
-def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> Claim:
+def window_claim(*, letters: int, eps: Fraction | None = None) -> Claim:
     """Returns the claim that only the last letters matter: for the answer, or up to eps."""
     what = (
         "the answer after a prefix does not depend on earlier ones"
@@ -313,14 +291,14 @@ def window_claim(*, method: str, letters: int, eps: Fraction | None = None) -> C
     )
     return Claim(
         scope=EXACT,
-        method=method,
+        method="window",
         task=WINDOW,
         covers=f"Of a prefix of at least {letters} letters only the last {letters} matter: {what}.",
         eps=eps,
     )
 
 
-def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0) -> Claim:
+def fragile_claim(*, eps: Fraction | None = None, readings: int = 0) -> Claim:
     """Returns the claim that a linear layer never corrects an error, or how soon noise of eps is fatal."""
     if eps is None:
         covers = (
@@ -333,7 +311,7 @@ def fragile_claim(*, method: str, eps: Fraction | None = None, readings: int = 0
             "coordinate), added each time the identity word was read, first reaches the middle between them "
             f"after {readings} readings in expectation"
         )
-    return Claim(scope=EXACT, method=method, task=FRAGILE, covers=f"{covers}.", eps=eps)
+    return Claim(scope=EXACT, method="identity-word", task=FRAGILE, covers=f"{covers}.", eps=eps)
 
 
 def expected_readings(gap: Fraction, eps: Fraction) -> int:

@@ -16,8 +16,8 @@ from benchmarks._arpa_training import DecimalOracle
 from nerode import kernel
 from nerode.compiler import compile_language
 from nerode.core import InputError
+from nerode.kernel.domains.ngrams import METHOD, ContextCells, _ten_to
 from nerode.kernel.domains.spans import ONE
-from nerode.kernel.domains.suffixes import ContextCells, _ten_to
 from nerode.kernel.languages import read_language
 from nerode.kernel.network import read_network
 from nerode.kernel.walk import CheckProblem
@@ -29,7 +29,6 @@ from tests.kernel.cases import plain, sealed
 from tests.languages.ngrams.arpa_texts import GOOD, arpa_texts
 
 Json = Any
-METHOD = "n-gram-suffixes"
 
 
 def parts(text: str, target: str) -> tuple[Json, Json]:
@@ -43,7 +42,7 @@ def bound(network: Json, language: Json) -> Fraction:
     problem = CheckProblem(
         network=read_network(network, work), language=read_language(language, work), work=work
     )
-    return ContextCells(problem).worst()[0]
+    return ContextCells(problem, problem.language).worst()[0]
 
 
 def farthest(network: Json, text: str) -> float:
@@ -177,13 +176,13 @@ def test_models_that_are_not_read(change: Any, message: str) -> None:
         kernel.prove(network, language, METHOD, {"task": "predict"})
 
 
-def test_the_method_is_for_back_off_models() -> None:
+def test_the_method_is_for_models() -> None:
     network, language = parts(GOOD, "ssm")
     other = {**language, "definition": {"form": "dfa", "alphabet": ["<unk>", "a", "b"], "start": 0}}
     other["definition"] |= {"accepting": [0], "transitions": [[0, 0, 0]]}
     proof = kernel.prove(network, other, METHOD, {"task": "predict"})
     assert proof.failure is not None
-    assert "back-off" in proof.failure.what
+    assert "n-gram model" in proof.failure.what
 
 
 def test_the_number_of_cells_is_checked() -> None:
