@@ -13,7 +13,7 @@ import pytest
 import nerode.cli.check
 import nerode.cli.lists
 from nerode.cli import main
-from nerode.cli.main import COMMAND_GROUPS, COMMANDS, STOPPED, UNREAD
+from nerode.cli.main import COMMAND_GROUPS, COMMANDS, FIRST, STOPPED, UNREAD
 from tests.cli.runner import run
 
 
@@ -187,3 +187,13 @@ def test_what_can_be_trained_is_listed():
     refused = run("train", "parity", "--arch", "mingrus")
     assert refused.code == 2
     assert "nerode list architectures --train" in refused.err
+
+
+def test_the_help_begins_with_the_commands_that_one_needs_first():
+    lines = run("--help").out.splitlines()
+    start = lines.index("Start here:")
+    rest = next(i for i, line in enumerate(lines) if line == "Ask:")
+    assert start < rest <= 30
+    assert [line.split()[0] for line in lines[start + 1 : rest - 1]] == list(FIRST)
+    listed = [line.split()[0] for line in lines[start:] if line.startswith("  ")]
+    assert sorted(listed) == sorted(COMMANDS)

@@ -20,6 +20,9 @@ import click
 
 from nerode.core import NerodeError, missing_extra
 
+FIRST = ("check", "explain", "compile", "verify", "train", "report", "prove", "mend")
+"""The commands that a newcomer needs; the help begins with them."""
+
 COMMAND_GROUPS = {
     "Ask": {
         "check": ("nerode.cli.check", "Which architectures can express LANG, in which arithmetic, and why."),
@@ -34,9 +37,9 @@ COMMAND_GROUPS = {
     },
     "Build and prove": {
         "compile": ("nerode.cli.compile", "Exact weights for LANG on an architecture, with a proof."),
-        "verify": ("nerode.cli.verify", "Check the certificate in DIR again."),
-        "prove": ("nerode.cli.prove", "Settle networks: proved, refuted by a word, or unsettled."),
-        "mend": ("nerode.cli.mend", "Train a model on, or change it, until it is proved."),
+        "verify": ("nerode.cli.verify", "Replay the proof in DIR."),
+        "prove": ("nerode.cli.prove", "Prove a network at every length, or find a word that it gets wrong."),
+        "mend": ("nerode.cli.mend", "Change a model until it is proved."),
         "run": ("nerode.cli.run", "Run the network in DIR on words."),
         "export": ("nerode.cli.export", "Write a network for ONNX or another library."),
         "import": ("nerode.cli.import_weights", "Read weights of another library."),
@@ -114,10 +117,14 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the commands by what they are for."""
-        for title, names in COMMAND_GROUPS.items():
+        """Writes the commands that one needs first, then the others by what they are for."""
+        texts = {name: text for group in COMMAND_GROUPS.values() for name, (_, text) in group.items()}
+        others = {
+            title: [name for name in names if name not in FIRST] for title, names in COMMAND_GROUPS.items()
+        }
+        for title, names in {"Start here": list(FIRST), **others}.items():
             with formatter.section(title):
-                formatter.write_dl([(name, text) for name, (_, text) in names.items()])
+                formatter.write_dl([(name, texts[name]) for name in names])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Returns the command of this name."""

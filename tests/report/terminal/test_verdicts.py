@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
 from rich.console import Console, RenderableType
 
 from nerode.algebra import Profile, profile
+from nerode.languages import resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
-from nerode.verdict import Sense, VerdictTable, VerdictTask, decide
+from nerode.verdict import Sense, Status, VerdictTable, VerdictTask, decide
 from tests.report.cases import PARITY, PARITY_PROFILE, verdict
 
 
@@ -104,12 +106,46 @@ def test_every_architecture_is_once_in_the_summary_and_once_in_the_table(name: s
     language = find_language(name)
     found = profile(language)
     verdicts = decide(language, profile=found)
-    summary, below = show(check_view(language, found, verdicts)).split("\narchitecture ")
+    summary, below = show(check_view(language, found, verdicts, whole=True)).split("\narchitecture ")
     listed = summary.split("At every length")[1].replace(",", " ").split()
-    column = " ".join(line[:36] for line in below.splitlines()).split()
+    column = " ".join(line[:36] for line in below.split("Next:")[0].splitlines()).split()
     for architecture in verdicts.architectures():
         assert listed.count(architecture) == 1, architecture
         assert column.count(architecture) == 1, architecture
+
+
+@pytest.mark.parametrize("name", ["(aa)*", "parity", "flip-flop", "S3", "anbn", "dyck-2", "tomita-3"])
+def test_without_asking_for_more_the_answer_has_ten_lines(name: str) -> None:
+    language = resolve_language(name)
+    found = profile(language)
+    decided = decide(language, profile=found)
+    lines = lines_of(check_view(language, found, decided))
+    assert len(lines) <= 15
+    start = next(i for i, line in enumerate(lines) if line.startswith("At every length"))
+    counted = {
+        status: sum(v.status is status for v in decided if v.sense is Sense.FINITE_PRECISION)
+        for status in Status
+    }
+    for status, word in ((Status.YES, "can"), (Status.NO, "cannot"), (Status.OPEN, "open")):
+        row = [line for line in lines[start:] if line.startswith(f"{word} ")]
+        assert len(row) == bool(counted[status])
+        assert not row or f"{word} {counted[status]}:" in " ".join(row[0].split())
+
+
+def test_the_short_answer_names_families_reasons_and_a_known_architecture() -> None:
+    language = resolve_language("(aa)*")
+    found = profile(language)
+    lines = lines_of(check_view(language, found, decide(language, profile=found)))
+    assert len(lines) <= 14
+    text = "\n".join(lines)
+    assert "mamba-signed: one sign that flips  (Sarrof et al. 2024)" in text
+    assert "needs a star-free language; the monoid contains Z2" in text
+    assert re.search("cannot .*mamba,", text)
+    assert "mamba-2" not in text
+    assert lines[-1].endswith("--to mamba-signed -o network/")
+    flip_flop = find_language("flip-flop")
+    shown = lines_of(check_view(flip_flop, profile(flip_flop), decide(flip_flop)))
+    assert shown[-1].endswith("--to mamba -o network/")
 
 
 def test_details_list_each_theorem_once_with_its_assumptions() -> None:
@@ -244,7 +280,7 @@ def shown(view: RenderableType, width: int) -> list[str]:
 def test_a_narrow_terminal_breaks_no_name(width: int) -> None:
     language = find_language("parity")
     table = decide(language)
-    lines = shown(check_view(language, profile(language), table), width)
+    lines = shown(check_view(language, profile(language), table, whole=True), width)
     assert max(map(len, lines)) <= width
     words = " ".join(lines).replace(":", " ").split()
     for name in table.architectures():

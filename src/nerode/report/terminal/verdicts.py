@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -15,7 +16,7 @@ from rich.text import Text
 from nerode.algebra import Profile
 from nerode.languages import Language
 from nerode.report.notation import visible
-from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable
+from nerode.verdict import ARCHITECTURES, MemoryKind, Sense, Status, Transition, Verdict, VerdictTable
 
 _COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
 
@@ -34,6 +35,12 @@ _MEANINGS: Mapping[Sense, tuple[str, ...]] = {
 }
 """The senses in a line or two; docs/theory/senses.md defines them."""
 
+FEW = 8
+"""Architectures up to which each has a row of its own without being asked for."""
+
+_KNOWN = ("mamba", "mamba-signed", "lstm", "transformer", "ssm", "deltanet", "deltaproduct-signed", "gla")
+"""Architectures that most readers know: they stand for their families, the first that can is suggested."""
+
 _ROOM = 90
 """Characters from which on columns of text are read with ease."""
 
@@ -48,9 +55,13 @@ def check_view(
     *,
     sense: Sense = Sense.FINITE_PRECISION,
     details: bool = False,
+    whole: bool = False,
     asked: str | None = None,
 ) -> RenderableType:
     """Returns the page that `nerode check` prints for one language.
+
+    It has about ten lines: the language, its algebra, who can, who cannot, what is open, and why. With
+    `whole`, with `details`, or for few architectures, each architecture has its marks and its reason.
 
     Args:
         language: the language.
@@ -58,16 +69,22 @@ def check_view(
         table: its verdicts.
         sense: the sense whose reasons and sizes are shown.
         details: whether to list references and assumptions below the table.
+        whole: whether to show all rows.
         asked: how the user named the language, as words for a shell; its name by default.
     """
-    parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile), Text("")]
-    parts += [*_summary_lines(table, sense), Text("")]
-    parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
-    if any(verdict.mark not in "✓✗?" for verdict in table):
-        parts.append(Text(_LEGEND, style="dim"))
-    parts.extend(_horizon_lines(table))
-    parts.extend(_layer_lines(table, sense))
+    whole = whole or details or len(table.architectures()) <= FEW
+    parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile, whole=whole)]
     parts.append(Text(""))
+    if whole:
+        parts += [*_summary_lines(table, sense), Text("")]
+        parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
+        if any(verdict.mark not in "✓✗?" for verdict in table):
+            parts.append(Text(_LEGEND, style="dim"))
+        parts.extend(_horizon_lines(table))
+        parts.extend(_layer_lines(table, sense))
+        parts.append(Text(""))
+    else:
+        parts += _short_lines(table, sense)
     if details:
         parts.extend(_detail_lines(table, sense))
     if profile.incomplete:
@@ -98,7 +115,7 @@ def _headline(language: Language) -> Text:
     return line
 
 
-def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]:
+def _algebra_lines(language: Language, profile: Profile, *, whole: bool) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(visible(language.convention), style="italic")]
     if not profile.regular:
         lines.append(Text("not regular", style="red"))
@@ -126,7 +143,7 @@ def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]
         for name, m in profile.classes.items()
         if m.holds and name != "star-free"
     ]
-    if held:
+    if held and whole:
         lines.append(Text("also " + ", ".join(held), style="dim"))
     if profile.counter is not None:
         lines.append(Text("witness  " + profile.counter.describe(language.alphabet), style="dim"))
@@ -135,23 +152,75 @@ def _algebra_lines(language: Language, profile: Profile) -> list[RenderableType]
 
 def _summary_lines(table: VerdictTable, sense: Sense) -> list[RenderableType]:
     """The answer in at most three lines: which architectures can, cannot, and are open."""
-    names: dict[Status, list[str]] = {status: [] for status in Status}
-    for verdict in table:
-        if verdict.sense is sense:
-            names[verdict.status].append(verdict.architecture)
+    view = _answers()
+    for status, found in _by_status(table, sense).items():
+        names = ", ".join(verdict.architecture for verdict in found)
+        view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(names))
+    return [Text(f"At every length, {_meant(table, sense)}:", style="bold"), view]
+
+
+def _short_lines(table: VerdictTable, sense: Sense) -> list[RenderableType]:
+    """The answer with one architecture per family, and with the commonest reason."""
+    view = _answers()
+    for status, found in _by_status(table, sense).items():
+        families: dict[object, list[str]] = {}
+        for verdict in found:
+            own = ARCHITECTURES[verdict.architecture].properties
+            moves = own.recurrence is MemoryKind.LINEAR and own.input_dependent
+            family = (own.recurrence, moves and (own.transition, own.transition is _BY_GATE and own.gates))
+            families.setdefault(family, []).append(verdict.architecture)
+        # One architecture that readers know stands for its family.
+        shown = [next((name for name in _KNOWN if name in names), names[0]) for names in families.values()]
+        shown = shown[:FEW] if len(found) > FEW else [verdict.architecture for verdict in found]
+        text = f"{len(found)}: {', '.join(shown)}{' …' if len(found) > len(shown) else ''}"
+        conditions = sum(bool(verdict.conditional_on) for verdict in found)
+        if conditions and status is not Status.OPEN:
+            text += f" ({conditions} on a condition)"
+        view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(text))
+        suggested = _suggested(table, sense) if status is Status.YES else None
+        if suggested is not None:
+            view.add_row("", Text(f"{suggested.architecture}: ").append_text(_because(suggested)))
+        else:
+            (reason, _), *_ = Counter((v.reason, v.reference) for v in found).most_common(1)
+            view.add_row("", _because(next(v for v in found if v.reason == reason[0])))
+    hint = f"At every length, {_meant(table, sense)}, one per family"
+    return [Text(hint, style="bold").append(" (--all for all rows, --arch for some):", style="dim"), view]
+
+
+_BY_GATE = Transition.DIAGONAL
+_ANSWERS = {Status.YES: "can", Status.NO: "cannot", Status.OPEN: "open"}
+
+
+def _answers() -> Table:
     view = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
     view.add_column(no_wrap=True)
     view.add_column(overflow="fold")
-    for status, word in ((Status.YES, "can"), (Status.NO, "cannot"), (Status.OPEN, "open")):
-        if names[status]:
-            view.add_row(Text(word, style=_COLOURS[status]), Text(", ".join(names[status])))
-    meant = {
+    return view
+
+
+def _by_status(table: VerdictTable, sense: Sense) -> dict[Status, list[Verdict]]:
+    """The verdicts in a sense, those that say yes first."""
+    own = [verdict for verdict in table if verdict.sense is sense]
+    found = {status: [verdict for verdict in own if verdict.status is status] for status in _ANSWERS}
+    return {status: verdicts for status, verdicts in found.items() if verdicts}
+
+
+def _meant(table: VerdictTable, sense: Sense) -> str:
+    return {
         Sense.EXACT: "in exact arithmetic",
         Sense.FINITE_PRECISION: "at finite precision",
         Sense.IEEE: f"bit for bit in {table.dtype}",
         Sense.ROBUST: "under small noise",
-    }
-    return [Text(f"At every length, {meant[sense]}:", style="bold"), view]
+    }[sense]
+
+
+def _suggested(table: VerdictTable, sense: Sense) -> Verdict | None:
+    """The verdict of the smallest network, or of an architecture that readers know where it is not one."""
+    smallest = table.smallest(sense)
+    if smallest is None or smallest.architecture in _KNOWN:
+        return smallest
+    able = {v.architecture: v for v in table if v.sense is sense and v.mark.rstrip("·") == "✓"}
+    return next((able[name] for name in _KNOWN if name in able), smallest)
 
 
 def _count(number: int | None) -> str:
@@ -257,11 +326,11 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
 
 
 def _next_lines(asked: str, table: VerdictTable, sense: Sense) -> list[Text]:
-    """The commands that go on: the page, and the smallest network that can be compiled."""
+    """The commands that go on: the page, and a network that can be compiled."""
     commands = [f"nerode explain {asked} -o page.html"]
-    smallest = table.smallest(sense)
-    if smallest is not None:
-        commands.append(f"nerode compile {asked} --to {smallest.architecture} -o network/")
+    suggested = _suggested(table, sense)
+    if suggested is not None:
+        commands.append(f"nerode compile {asked} --to {suggested.architecture} -o network/")
     return [
         Text("Next: " if number == 0 else "      ").append(command, style="cyan")
         for number, command in enumerate(commands)
