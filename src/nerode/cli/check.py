@@ -28,7 +28,7 @@ from nerode.verdict import Sense, Status, VerdictTable, select_architectures
 @sense_option
 @language_options
 @budgeted(per="language")
-@click.option("--all", "whole", is_flag=True, help="Show the row of every architecture, not one per family.")
+@click.option("--all", "every", is_flag=True, help="Show the row of every architecture, not one per family.")
 @click.option("--details", is_flag=True, help="List the theorems used and what they assume.")
 @click.option(
     "--fail-on-no",
@@ -47,7 +47,7 @@ def check(
     as_json: bool,
     form: str | None,
     details: bool,
-    whole: bool,
+    every: bool,
     fail_on_no: bool,
     reading: LanguageReading,
     budget: Budget,
@@ -96,8 +96,10 @@ def check(
                 from nerode.report import check_view, make_console
 
                 asked = reading.named_again(text)
-                shown = {"sense": sense, "details": details, "whole": whole}
-                make_console().print(check_view(language, found, table, asked=asked, **shown))
+                view = check_view(
+                    language, found, table, sense=sense, details=details, whole=every, asked=asked
+                )
+                make_console().print(view)
     if tables:
         from nerode.report import to_latex, to_markdown, verdicts_csv, verdicts_table
 
