@@ -174,7 +174,7 @@ def write_languages(languages: Sequence[DrawnLanguage], folder: Path) -> None:
 
 def ways_of(architecture: str) -> tuple[str, ...]:
     """Returns the ways to train an architecture: plain, and through exact gates where its layer has them."""
-    has_gates = architecture in all_members() and find_member(architecture).kind.exact_gates is not None
+    has_gates = architecture in all_members() and bool(find_member(architecture).kind.gates)
     return ("plain", "exact") if has_gates else ("plain",)
 
 
