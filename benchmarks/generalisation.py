@@ -42,8 +42,8 @@ Written by `python -m benchmarks generalisation`; do not edit. {STAR_FREE} star-
 others are drawn by seed {SEED}: uniform random automata, minimal, in four strata of size. One network per
 language, way and seed is trained on prefixes of words of up to {LONGEST} letters. The usual test has 200
 words of lengths {BINS[0][0]} to {BINS[0][1]} and 200 of lengths {BINS[1][0]} to {BINS[1][1]}; a network
-passes if it answers all of them correctly throughout. Then it is settled: proved at every length, refuted by a word, or
-open. No seed is left out, and nothing was chosen by these tests.
+passes if it answers all of them correctly throughout. Then it is settled: proved at every length,
+refuted by a word, or open. No seed is left out, and nothing was chosen by these tests.
 
 "Plain" is training of the published layer; "exact" goes through exact gates (`nerode train --certify`), in at
 most three attempts. "Pass, wrong" are networks that pass and get a shown word wrong, "within" those whose
