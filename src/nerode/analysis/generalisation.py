@@ -119,11 +119,11 @@ def _draw(seed: int, star_free: bool, number: int, seen: set[str]) -> Language:
     symbols = "abcd"[: letters[place % len(letters)]]
     rng = stream(seed, "generalisation", "star-free" if star_free else "other", number)
     for _ in range(_MOST_DRAWS):
-        table = rng.integers(0, states, (states, len(symbols)))
+        table = rng.integers(0, states, (states, len(symbols))).astype(np.int32)
         accepting = rng.random(states) < 0.5
         if star_free == _has_short_cycle(table) or accepting.all() or not accepting.any():
             continue
-        dfa = minimise(Dfa(alphabet=Alphabet(symbols), transitions=table, start=0, accepting=accepting))
+        dfa = minimise(Dfa(alphabet=Alphabet(tuple(symbols)), transitions=table, start=0, accepting=accepting))
         text = json.dumps([symbols, dfa.transitions.tolist(), dfa.accepting.tolist()])
         if dfa.num_states != states or text in seen or not _has_words(dfa):
             continue
@@ -159,7 +159,8 @@ def _has_words(dfa: Dfa) -> bool:
     counts, found = np.zeros(dfa.num_states), []
     counts[dfa.start] = 1.0
     for _ in range(BINS[-1][1]):
-        counts = sum(np.bincount(column, counts, dfa.num_states) for column in dfa.transitions.T)
+        reached = [np.bincount(column, counts, dfa.num_states) for column in dfa.transitions.T]
+        counts = np.sum(reached, axis=0)
         found.append(float(counts[dfa.accepting].sum()))
     return sum(found[:LONGEST]) > 500 and all(any(found[low - 1 : high]) for low, high in BINS)
 
@@ -201,7 +202,7 @@ def study_row(
         build: makes a module of the user's own.
         seconds: of CPU for settling, where training did not end with a proof.
     """
-    table = {
+    table: dict[str, Any] = {
         "name": "language-prediction",
         "settings": {"language": str(folder / f"{drawn.name}.json"), "longest": LONGEST},
     }
