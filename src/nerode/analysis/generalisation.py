@@ -123,7 +123,9 @@ def _draw(seed: int, star_free: bool, number: int, seen: set[str]) -> Language:
         accepting = rng.random(states) < 0.5
         if star_free == _has_short_cycle(table) or accepting.all() or not accepting.any():
             continue
-        dfa = minimise(Dfa(alphabet=Alphabet(tuple(symbols)), transitions=table, start=0, accepting=accepting))
+        dfa = minimise(
+            Dfa(alphabet=Alphabet(tuple(symbols)), transitions=table, start=0, accepting=accepting)
+        )
         text = json.dumps([symbols, dfa.transitions.tolist(), dfa.accepting.tolist()])
         if dfa.num_states != states or text in seen or not _has_words(dfa):
             continue
