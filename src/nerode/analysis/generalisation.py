@@ -121,7 +121,7 @@ def _draw(seed: int, star_free: bool, number: int, seen: set[str]) -> Language:
     for _ in range(_MOST_DRAWS):
         table = rng.integers(0, states, (states, len(symbols))).astype(np.int32)
         accepting = rng.random(states) < 0.5
-        if star_free == _has_short_cycle(table) or accepting.all() or not accepting.any():
+        if (star_free and _has_short_cycle(table)) or accepting.all() or not accepting.any():
             continue
         dfa = minimise(
             Dfa(alphabet=Alphabet(tuple(symbols)), transitions=table, start=0, accepting=accepting)
@@ -242,7 +242,7 @@ def study_row(
 def _settled(
     record: RunRecord, model: nn.Module, task: Task, language: Language, name: str, seconds: float
 ) -> Row:
-    """How the network ends."""
+    """Returns the columns that say whether the network is right at every length."""
     if record.stopped == "judge":
         return {"status": "proved", "word": None, "shortest": False, "settle_seconds": 0.0}
     subject = LoadedNetwork(name=name, model=model, task=task, language=language)
