@@ -28,7 +28,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, plural, stream, write_atomically
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, minimise
 from nerode.languages.formats import write_automaton
-from nerode.models import all_members, find_member, model_config
+from nerode.models import all_kinds, find_kind, model_config
 from nerode.records import RunRecord, TaskConfig, hash_tensors, merge_tables
 from nerode.tasks import Task, build_task
 from nerode.training import Build, make_spec, train, with_small_defaults
@@ -177,7 +177,7 @@ def write_languages(languages: Sequence[DrawnLanguage], folder: Path) -> None:
 
 def ways_of(architecture: str) -> tuple[str, ...]:
     """Returns the ways to train an architecture: plain, and through exact gates where its layer has them."""
-    has_gates = architecture in all_members() and bool(find_member(architecture).kind.gates)
+    has_gates = architecture in all_kinds() and bool(find_kind(architecture).gates)
     return ("plain", "exact") if has_gates else ("plain",)
 
 
@@ -260,7 +260,7 @@ def _plain_tables(architecture: str, layers: int) -> dict[str, Any]:
     """The tables of plain training: the small model of the zoo, a cosine, and an end where it is learned."""
     model: dict[str, Any] = {"layers": architecture, "depth": layers}
     return merge_tables(
-        with_small_defaults({"model": model}) if architecture in all_members() else {},
+        with_small_defaults({"model": model}) if architecture in all_kinds() else {},
         {
             "optimiser": {"schedule": "cosine", "warm_up": 50, "decay": 0.0},
             "run": {
