@@ -16,8 +16,7 @@ from typing import Any
 from nerode.core import read_json_lines
 from nerode.records import LineResult, TableResult, read_table
 from nerode.report import save_figure
-from nerode.report.figures.bars_and_heat_maps import Bar, BarChart
-from nerode.report.figures.line_chart import ChartLine, LineChart
+from nerode.report.figures.charts import Bar, BarChart, ChartLine, LineChart
 from nerode.report.tables.reproductions import share
 
 ROOT = Path(__file__).parents[1]

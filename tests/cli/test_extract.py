@@ -188,7 +188,7 @@ def test_the_spectra_of_a_run_are_drawn(untrained: Path, compiled: Path, tmp_pat
     assert "imaginary part" in path.read_text()
     for name, out, message in (
         ("tomita-3", "x.svg", "spectra are of a network: give a run or a folder"),
-        (str(untrained), "x.tikz", "spectra are written as .svg or .pdf"),
+        (str(untrained), "x.dot", "spectra are written as .svg, .pdf, .tikz, .tex"),
         (str(compiled), "x.svg", "has no spectra"),
     ):
         refused = run("draw", name, "--what", "spectra", "-o", str(tmp_path / out))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from safetensors.torch import save_file
 from nerode.analysis.standing import Standing, Trained, judge
 from nerode.proofs import run_tensor_hash
 from nerode.records import RunStatus, Settlement, read_run, run_status
-from nerode.report.figures.paper import save_figure
+from nerode.report import save_figure
 from nerode.report.tables.run_report import make_report
 from nerode.study import TheoryOfRuns, conclude_task, group_runs, read_run_files, read_runs
 from tests.cli.runner import run
@@ -76,16 +77,39 @@ def test_every_curve_has_a_cross_at_the_word_on_the_page_and_in_the_paper(
     assert item.curves.span[0] == 12
     assert "✗" in item.curves.caption
     for name in ("with.svg", "with.pdf"):
-        save_figure(item.curves, tmp_path / name)
+        save_figure(item.curves, tmp_path / name, width=3.25)
     clean = replace(
         item.curves,
         series=tuple(
             replace(s, runs=tuple(replace(r, wrong=None) for r in s.runs)) for s in item.curves.series
         ),
     )
-    save_figure(clean, tmp_path / "without.svg")
-    uses = [len(re.findall("<use ", (tmp_path / name).read_text())) for name in ("with.svg", "without.svg")]
-    assert uses[0] >= uses[1] + 2
+    for name in ("without.svg", "without.pdf"):
+        save_figure(clean, tmp_path / name, width=3.25)
+    drawn = (tmp_path / "with.svg").read_text()
+    assert drawn.count('<g class="cross">') == 2
+    assert "lstm seed 0: answers a word of 12 letters incorrectly" in drawn
+    assert 'class="cross"' not in (tmp_path / "without.svg").read_text()
+    crosses = re.findall(r'<g class="cross">.*?</g>', drawn)
+    assert all("of 12 letters" in cross for cross in crosses)
+    strokes = re.findall(r'd="M([0-9.]+) (-?[0-9.]+)L([0-9.]+) (-?[0-9.]+)"', "".join(crosses))
+    for stroke in ([float(v) for v in found] for found in strokes):
+        assert is_drawn(tmp_path / "with.pdf", stroke)
+        assert not is_drawn(tmp_path / "without.pdf", stroke)
+
+
+def is_drawn(path: Path, stroke: list[float]) -> bool:
+    """Whether a PDF has a line of a picture, found by its two ends."""
+    content = path.read_bytes()
+    (height,) = re.findall(rb"/MediaBox \[ 0 0 [0-9.]+ ([0-9.]+) \]", content)
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL)
+    commands = b"".join(zlib.decompressobj().decompress(stream) for stream in streams[:1])
+    lines = re.findall(rb"([0-9.]+) ([0-9.]+) m\n([0-9.]+) ([0-9.]+) l\n", commands)
+    (top,) = re.findall(r'viewBox="0 (-?[0-9.]+) ', path.with_suffix(".svg").read_text())
+    wanted = [0.75 * stroke[0], 0.75 * stroke[2]]
+    wanted += [float(height) - 0.75 * (y - float(top)) for y in (stroke[1], stroke[3])]
+    found = [[float(a), float(c), float(b), float(d)] for a, b, c, d in lines]
+    return any(all(abs(x - y) < 0.2 for x, y in zip(line, wanted, strict=True)) for line in found)
 
 
 def test_the_commands_do_not_either(store: Path, tmp_path: Path) -> None:

@@ -87,8 +87,9 @@ def _draw_spectra(
     name: str, out: Path, *, force: bool, as_json: bool, trust_code: bool, budget: Budget
 ) -> None:
     """One file for each layer that has a spectrum; of several, each name ends with the layer's number."""
-    if out.suffix.lower() not in (".svg", ".pdf"):
-        raise InputError(f"spectra are written as .svg or .pdf; {str(out)!r} ends in neither")
+    forms = [form for form in DRAWING_FORMATS if form != ".dot"]
+    if out.suffix.lower() not in forms:
+        raise InputError(f"spectra are written as {', '.join(forms)}; {str(out)!r} is none of these")
     folder = find_run(Path(name))
     if not folder.is_dir():
         raise InputError(f"spectra are of a network: give a run or a folder; {name!r} is none")

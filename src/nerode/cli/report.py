@@ -37,7 +37,7 @@ from nerode.core import (
 )
 from nerode.records import IMPORT_FILE, Measure
 from nerode.report import (
-    Record,
+    Figure,
     RunReport,
     make_report,
     report_json,
@@ -260,7 +260,7 @@ def _save_figures(made: RunReport, folder: Path, width: float) -> list[Path]:
     written = []
     for number, item in enumerate(made.tasks, start=1):
         loss, accuracy = item.dynamics
-        records: dict[str, Record | None] = {
+        records: dict[str, Figure | None] = {
             "lengths": item.curves,
             "loss": loss,
             "accuracy": accuracy,

@@ -90,14 +90,14 @@ _SIZE = 12.0
 _LINE = 17.0
 _PAD = 8.0
 _GAP = 26.0
-_FRAME = Ink(fill="#ffffff", stroke="#334155", width=1.2)
-_CELL = Ink(fill="#ffffff", stroke="#94a3b8", width=0.8)
-_GROUP = Ink(fill="#dcfce7", stroke="#94a3b8", width=0.8)
-_TEXT = Ink(fill="#0f172a")
-_CODE = Ink(fill="#0f172a", mono=True)
-_TITLE = Ink(fill="#0f172a", bold=True)
-_EDGE = Ink(stroke="#64748b")
-_DOT = Ink(fill="#64748b")
+_FRAME = Ink(fill="card", stroke="outline", width=1.2)
+_CELL = Ink(fill="card", stroke="edge", width=0.8)
+_GROUP = Ink(fill="yes-bg", stroke="edge", width=0.8)
+_TEXT = Ink(fill="ink")
+_CODE = Ink(fill="ink", mono=True)
+_TITLE = Ink(fill="ink", bold=True)
+_EDGE = Ink(stroke="edge")
+_DOT = Ink(fill="edge")
 _LONGEST_LINE = 96
 _MOST_LINES = 24
 

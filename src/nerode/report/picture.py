@@ -1,20 +1,20 @@
 """Pictures as numbers (circles, curves, boxes, texts), and their SVG, TikZ and PDF.
 
-A picture is drawn once and written in any of these. Coordinates are pixels of a page, y downwards. On pages
-the colours come from the style sheet by class names; a file of its own carries them (`styled`).
+A picture is drawn once and written in any of these. Coordinates are pixels of a page, y downwards. Colours
+have the names of the page's style sheet: a page resolves them, in the light or in the dark (`styled=False`),
+a file of its own carries the light ones.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from nerode.core import MARK, load_extra
+from nerode.core import MARK, InputError, load_extra
 from nerode.report.notation import TEX_CHARACTERS, visible
 
 Point = tuple[float, float]
@@ -22,19 +22,45 @@ Point = tuple[float, float]
 _POINTS = 0.75
 """PostScript points per pixel."""
 
+PALETTE = {
+    "ink": "#0f172a",
+    "muted": "#5b6b82",
+    "card": "#ffffff",
+    "soft": "#f1f5f9",
+    "line": "#e2e8f0",
+    "edge": "#64748b",
+    "outline": "#334155",
+    "yes-ink": "#15803d",
+    "yes-bg": "#dcfce7",
+    "no-ink": "#b91c1c",
+    "no-bg": "#fee2e2",
+    "open-ink": "#a1490b",
+    "open-bg": "#fef3c7",
+    "c1": "#2563eb",
+    "c2": "#d9650b",
+    "c3": "#0d9488",
+    "c4": "#c0267e",
+    "c5": "#7c4ddb",
+    "c6": "#5f7a0b",
+    "c7": "#b42318",
+    "c8": "#5b6b82",
+}
+"""The colours of `page.css` in the light; c1 to c8 are those of series."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ink:
-    """Colours and lines of a shape in files of their own.
+    """Colours and lines of a shape.
 
     Attributes:
-        fill: colour of the area, empty for none.
-        stroke: colour of the line, empty for none.
+        fill: name of the colour of the area, empty for none.
+        stroke: name of the colour of the line, empty for none.
         width: of the line, in pixels.
         dashed: whether the line is dashed.
-        halo: whether a text has a white border, so that lines behind it do not disturb.
+        halo: whether a text has a border of the card's colour, so that lines behind it do not disturb.
         bold: whether a text is bold.
         mono: whether a text has letters of one width.
+        opacity: of the whole shape.
     """
 
     fill: str = ""
@@ -44,6 +70,12 @@ class Ink:
     halo: bool = False
     bold: bool = False
     mono: bool = False
+    opacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        for colour in (self.fill, self.stroke):
+            if colour and colour not in PALETTE:
+                raise InputError(f"no colour is called {colour!r}; the names are {', '.join(PALETTE)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +117,7 @@ class Words:
     """A line of text on the base line y.
 
     Attributes:
-        anchor: which part of the text is at x: "start" or "middle".
+        anchor: which part of the text is at x: "start", "middle" or "end".
         title: shown where somebody points at it.
     """
 
@@ -101,7 +133,14 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Shapes that belong together, perhaps faint."""
+    """Shapes that belong together.
+
+    Attributes:
+        items: the shapes.
+        css: class names, for scripts and for what a page hides or lights up.
+        title: shown where somebody points at it.
+        faint: whether it is pale.
+    """
 
     items: tuple[Shape, ...]
     css: str = ""
@@ -142,10 +181,10 @@ def to_svg(picture: Picture, *, css: str = "", scale: float = 1.0, styled: bool 
         picture: the picture.
         css: class names of the element.
         scale: by how much it is enlarged.
-        styled: whether the shapes carry their colours; without them the page's style sheet decides.
+        styled: whether the shapes carry their colours and faces; without them the page's style sheet decides.
     """
     x, y, width, height = picture.box
-    head = Markup("<title>{}</title>").format(picture.title)
+    head = Markup("<title>{}</title>").format(picture.title) if picture.title else Markup("")
     if picture.description:
         head += Markup("<desc>{}</desc>").format(picture.description)
     body = Markup("").join(_svg_shape(item, styled) for item in picture.items)
@@ -159,63 +198,66 @@ def to_svg(picture: Picture, *, css: str = "", scale: float = 1.0, styled: bool 
 
 
 def _svg_shape(shape: Shape, styled: bool) -> Markup:
+    css = {"class": shape.css}
     if isinstance(shape, Group):
-        title = Markup("<title>{}</title>").format(shape.title) if shape.title else Markup("")
         inner = Markup("").join(_svg_shape(item, styled) for item in shape.items)
-        faint = Markup(' opacity="0.45"') if styled and shape.faint else Markup("")
-        return Markup("<g{}{}>{}{}</g>").format(_class(shape.css), faint, title, inner)
-    style = _svg_ink(shape) if styled else Markup("")
+        return _element("g", css | {"opacity": str(_FAINT) if shape.faint else ""}, shape.title, inner)
+    style = _svg_ink(shape, styled)
     if isinstance(shape, Circle):
-        places = [number(v) for v in (shape.x, shape.y, shape.r)]
-        return Markup('<circle{} cx="{}" cy="{}" r="{}"{}/>').format(_class(shape.css), *places, style)
+        return _element("circle", css | _places(cx=shape.x, cy=shape.y, r=shape.r) | style)
     if isinstance(shape, Rectangle):
-        places = [number(v) for v in (shape.x, shape.y, shape.width, shape.height)]
-        return Markup('<rect{} x="{}" y="{}" width="{}" height="{}"{}/>').format(
-            _class(shape.css), *places, style
-        )
+        places = _places(x=shape.x, y=shape.y, width=shape.width, height=shape.height)
+        return _element("rect", css | places | style)
     if isinstance(shape, Curve):
         pairs = [f"{number(px)} {number(py)}" for px, py in shape.points]
         path = f"M{pairs[0]}C{' '.join(pairs[1:])}" if shape.cubic else "M" + "L".join(pairs)
-        end = "Z" if shape.closed else ""
-        return Markup('<path{} d="{}{}"{}/>').format(_class(shape.css), path, end, style)
-    title = Markup("<title>{}</title>").format(shape.title) if shape.title else Markup("")
-    return Markup('<text{} x="{}" y="{}"{}>{}{}</text>').format(
-        _class(shape.css), number(shape.x), number(shape.y), style, title, shape.text
+        return _element("path", css | {"d": path + ("Z" if shape.closed else "")} | style)
+    return _element("text", css | _places(x=shape.x, y=shape.y) | style, shape.title, shape.text)
+
+
+def _places(**values: float) -> dict[str, str]:
+    return {name: number(value) for name, value in values.items()}
+
+
+def _element(name: str, attributes: dict[str, str], title: str = "", inner: str | Markup = "") -> Markup:
+    told = Markup("").join(
+        Markup(' {}="{}"').format(key, value) for key, value in attributes.items() if value
     )
+    if title:
+        inner = Markup("<title>{}</title>{}").format(title, inner)
+    if not inner:
+        return Markup("<{}{}/>").format(name, told)
+    return Markup("<{}{}>{}</{}>").format(name, told, inner, name)
 
 
-def _class(css: str) -> Markup:
-    return Markup(' class="{}"').format(css) if css else Markup("")
-
-
-def _svg_ink(shape: Circle | Curve | Rectangle | Words) -> Markup:
+def _svg_ink(shape: Circle | Curve | Rectangle | Words, styled: bool) -> dict[str, str]:
     ink = shape.ink
+
+    def colour(name: str) -> str:
+        return "none" if not name else PALETTE[name] if styled else f"var(--{name})"
+
+    told = {"fill": colour(ink.fill), "opacity": "" if ink.opacity == 1 else f"{ink.opacity:.3g}"}
     if isinstance(shape, Words):
-        face = "ui-monospace, monospace" if ink.mono else "Helvetica, Arial, sans-serif"
-        told = {
-            "font-family": face,
-            "font-size": number(shape.size),
-            "text-anchor": shape.anchor,
-            "fill": ink.fill,
-        }
+        told |= {"font-size": number(shape.size), "text-anchor": shape.anchor}
+        if styled or ink.mono:
+            face = "ui-monospace, monospace" if ink.mono else "Helvetica, Arial, sans-serif"
+            told["font-family"] = face if styled else "var(--mono)"
         if ink.bold:
             told["font-weight"] = "bold"
         if ink.mono:
             told["xml:space"] = "preserve"
         if ink.halo:
             told |= {
-                "stroke": "#ffffff",
+                "stroke": colour("card"),
                 "stroke-width": "4",
                 "stroke-linejoin": "round",
                 "paint-order": "stroke",
             }
-    else:
-        told = {"fill": ink.fill or "none", "stroke": ink.stroke or "none"}
-        if ink.stroke:
-            told["stroke-width"] = number(ink.width)
+    elif ink.stroke:
+        told |= {"stroke": colour(ink.stroke), "stroke-width": number(ink.width)}
         if ink.dashed:
             told["stroke-dasharray"] = "3 3"
-    return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in told.items())
+    return told
 
 
 _TEX = {
@@ -299,12 +341,12 @@ def _tikz_options(
     shape: Circle | Curve | Rectangle | Words, colours: dict[str, str], faint: bool
 ) -> Iterator[str]:
     def named(colour: str) -> str:
-        return colours.setdefault(colour, f"nerode{chr(ord('A') + len(colours))}")
+        return colours.setdefault(PALETTE[colour], f"nerode{chr(ord('A') + len(colours))}")
 
     ink = shape.ink
     if isinstance(shape, Words):
         yield f"text={named(ink.fill)}"
-        yield "anchor=base west" if shape.anchor == "start" else "anchor=base"
+        yield f"anchor={_TIKZ_ANCHORS[shape.anchor]}"
         yield "inner sep=0.8bp"
         size = f"{shape.size * _POINTS:.1f}"
         face = (r"\ttfamily" if ink.mono else r"\sffamily") + (r"\bfseries" if ink.bold else "")
@@ -319,8 +361,14 @@ def _tikz_options(
             yield f"line width={ink.width * _POINTS:.2f}bp"
         if ink.dashed:
             yield "dashed"
-    if faint:
-        yield "opacity=0.45"
+    if (opacity := ink.opacity * (_FAINT if faint else 1)) != 1:
+        yield f"opacity={opacity:.3g}"
+
+
+_TIKZ_ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
+_PLOT_ANCHORS = {"start": "left", "middle": "center", "end": "right"}
+_FAINT = 0.45
+"""Opacity of a faint group."""
 
 
 def to_pdf(picture: Picture) -> bytes:
@@ -329,50 +377,25 @@ def to_pdf(picture: Picture) -> bytes:
     Raises:
         InputError: if matplotlib is not installed.
     """
+    matplotlib = load_extra("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     x, y, width, height = picture.box
-    with plain_figure((width * _POINTS / 72, height * _POINTS / 72)) as figure:
+    # The settings of whoever runs it do not change a file; a dollar sign in a name is no formula.
+    own = {"pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False, "backend": "agg"}
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **own}):
+        figure = Figure(figsize=(width * _POINTS / 72, height * _POINTS / 72))
+        FigureCanvasAgg(figure)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_xlim(x, x + width)
         axes.set_ylim(y + height, y)
         axes.set_axis_off()
         _plot(axes, picture.items, faint=False, order=iter(range(1_000_000)))
-        return figure_bytes(figure, "pdf", {"Title": visible(picture.title)})
-
-
-@contextlib.contextmanager
-def plain_figure(
-    size: tuple[float, float], *, style: Mapping[str, Any] | None = None, layout: Any = None
-) -> Iterator[Any]:
-    """Gives an empty figure of matplotlib, drawn and saved with the library's own defaults.
-
-    The settings of whoever runs it do not change a file.
-
-    Args:
-        size: width and height, in inches.
-        style: settings other than the defaults.
-        layout: of the axes, by the name that matplotlib has for it.
-
-    Raises:
-        InputError: if matplotlib is not installed.
-    """
-    matplotlib = load_extra("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    # Names are words: a dollar sign in one is no formula.
-    words = {"pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False}
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **words, **(style or {}), "backend": "agg"}):
-        figure = Figure(figsize=size, layout=layout)
-        FigureCanvasAgg(figure)
-        yield figure
-
-
-def figure_bytes(figure: Any, form: str, facts: Mapping[str, str] | None = None) -> bytes:
-    """Returns a figure as SVG or PDF, with facts about it, and without the date of today."""
-    out = io.BytesIO()
-    date = "Date" if form == "svg" else "CreationDate"
-    figure.savefig(out, format=form, metadata={date: None, "Creator": MARK, **(facts or {})})
-    return out.getvalue()
+        out = io.BytesIO()
+        facts = {"CreationDate": None, "Creator": MARK, "Title": visible(picture.title)}
+        figure.savefig(out, format="pdf", metadata=facts)
+        return out.getvalue()
 
 
 def _plot(axes: Any, items: tuple[Shape, ...], *, faint: bool, order: Iterator[int]) -> None:
@@ -384,16 +407,20 @@ def _plot(axes: Any, items: tuple[Shape, ...], *, faint: bool, order: Iterator[i
         if isinstance(shape, Group):
             _plot(axes, shape.items, faint=faint or shape.faint, order=order)
             continue
-        shared: dict[str, Any] = {"alpha": 0.45 if faint else None, "zorder": next(order)}
         ink = shape.ink
+        shared: dict[str, Any] = {
+            "alpha": ink.opacity * (_FAINT if faint else 1),
+            "zorder": next(order),
+            "clip_on": False,
+        }
         if isinstance(shape, Words):
             text = axes.text(
                 shape.x,
                 shape.y,
                 visible(shape.text),
                 fontsize=shape.size * _POINTS,
-                color=ink.fill,
-                ha="left" if shape.anchor == "start" else "center",
+                color=PALETTE[ink.fill],
+                ha=_PLOT_ANCHORS[shape.anchor],
                 va="baseline",
                 family="monospace" if ink.mono else "sans-serif",
                 weight="bold" if ink.bold else "normal",
@@ -403,8 +430,8 @@ def _plot(axes: Any, items: tuple[Shape, ...], *, faint: bool, order: Iterator[i
                 text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
             continue
         shared |= {
-            "facecolor": ink.fill or "none",
-            "edgecolor": ink.stroke or "none",
+            "facecolor": PALETTE.get(ink.fill, "none"),
+            "edgecolor": PALETTE.get(ink.stroke, "none"),
             "linewidth": ink.width * _POINTS if ink.stroke else 0.0,
             "linestyle": "--" if ink.dashed else "-",
         }

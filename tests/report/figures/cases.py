@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nerode.report.figures.bars_and_heat_maps import Bar, BarChart, HeatMap, bar_figure, heat_figure
+from nerode.report.figures.charts import (
+    Bar,
+    BarChart,
+    ChartLine,
+    HeatMap,
+    LineChart,
+    Mark,
+    PointGroup,
+    Scatter,
+    SpectrumPlot,
+)
 from nerode.report.figures.length_figure import (
     LengthCurves,
     LengthSeries,
     Published,
     SeedCurve,
     VerdictSummary,
-    length_figure,
 )
-from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
-from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.figures.vega import Figure
+from nerode.report.figures.plot import Figure
 
 Text = Callable[[str], str]
 
@@ -116,16 +123,16 @@ def bar_chart(text: Text = plain) -> BarChart:
     )
 
 
-RECORDS = (length_curves, line_chart, spectrum, scatter, heat_map, bar_chart)
+RECORDS: tuple[Callable[..., Figure], ...] = (
+    length_curves,
+    line_chart,
+    spectrum,
+    scatter,
+    heat_map,
+    bar_chart,
+)
 
 
 def all_figures(text: Text = plain) -> list[Figure]:
     """Every kind of figure."""
-    return [
-        length_figure(length_curves(text)),
-        line_figure(line_chart(text)),
-        spectrum_figure(spectrum(text)),
-        scatter_figure(scatter(text)),
-        heat_figure(heat_map(text)),
-        bar_figure(bar_chart(text)),
-    ]
+    return [make(text) for make in RECORDS]

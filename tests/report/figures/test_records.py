@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
+import re
 from dataclasses import replace
+from importlib import resources
 
 import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
 from nerode.records import HistoryRow, LengthScore
-from nerode.report.figures.bars_and_heat_maps import MOST_CELLS, Bar, BarChart, HeatMap
-from nerode.report.figures.length_figure import (
-    LengthCurves,
-    LengthSeries,
-    Published,
-    SeedCurve,
-    length_figure,
-)
-from nerode.report.figures.line_chart import ChartLine, LineChart, line_figure
-from nerode.report.figures.marks import fitted, round_numbers, rounded
+from nerode.report.figures.charts import MOST_CELLS, Bar, BarChart, ChartLine, HeatMap, LineChart, Scatter
+from nerode.report.figures.length_figure import LengthCurves, LengthSeries, Published, SeedCurve
+from nerode.report.figures.plot import FigureTable, fitted, round_numbers
+from nerode.report.picture import PALETTE, Ink
 from nerode.report.tables.run_report import dynamics_charts
 from tests.report.figures.cases import all_figures, length_curves, line_chart, spectrum
 
@@ -56,14 +50,30 @@ def test_a_heat_map_has_no_more_cells_than_a_page_can_hold() -> None:
         )
 
 
+def test_rows_and_colours_are_checked() -> None:
+    with pytest.raises(InputError, match="2 cells; there are 1 headings"):
+        FigureTable(title="t", headings=("a",), rows=(("1", "2"),))
+    with pytest.raises(InputError, match="no colour is called '#ffffff'"):
+        Ink(fill="#ffffff")
+
+
+def test_files_have_the_colours_of_pages_in_the_light() -> None:
+    css = resources.files("nerode.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    light = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+);", css.partition("@media")[0]))
+    light = {
+        name: value.replace("#fff", "#ffffff") if len(value) == 4 else value for name, value in light.items()
+    }
+    assert {name: light[name] for name in PALETTE} == PALETTE
+
+
 def test_every_figure_has_words_and_most_have_a_table() -> None:
     figures = all_figures()
-    assert all(item.alternative for item in figures)
-    assert [item.table is None for item in figures] == [False, False, False, False, True, False]
+    assert all(item.words() for item in figures)
+    assert [item.table() is None for item in figures] == [False, False, False, False, True, False]
 
 
 def test_the_table_of_lengths_is_that_of_the_papers() -> None:
-    table = length_figure(length_curves()).table
+    table = length_curves().table()
     assert table is not None
     assert table.headings == ("model", "seeds", "40", "80", "400")
     assert table.rows[0] == ("falling", "3", "100 [100–100]", "60 [50–70]", "0 [0–0]")
@@ -85,7 +95,7 @@ def test_a_long_line_keeps_its_ends() -> None:
 
 
 def test_the_words_of_a_spectrum_count_what_is_outside() -> None:
-    table = next(item.table for item in all_figures() if item.title == spectrum().title)
+    table = spectrum().table()
     assert table is not None
     assert table.rows[1] == ("b", "2", "5", "1")
 
@@ -114,34 +124,41 @@ def test_one_run_is_its_own_line() -> None:
 
 def test_published_lengths_are_on_the_axis() -> None:
     curves = length_curves()
-    assert curves.span == (40.0, 400.0)
-    wider = replace(curves, published=(Published(label="a", x=1000, y=0.5, source="s"),))
+    assert curves.span == (30.0, 400.0)
+    wider = replace(curves, trained=None, published=(Published(label="a", x=1000, y=0.5, source="s"),))
     assert wider.span == (40.0, 1000.0)
     assert replace(curves, series=(), published=()).span == (1.0, 2.0)
     one = LengthSeries(label="a", runs=(SeedCurve(seed=0, points=((40, 1.0),)),))
-    assert replace(curves, series=(one,), published=()).span == (39.0, 41.0)
+    assert replace(curves, series=(one,), published=(), trained=None).span == (39.0, 41.0)
+
+
+def test_some_of_the_trained_lengths_are_on_the_axis() -> None:
+    curves = length_curves()
+    assert replace(curves, trained=(1, 40)).span[0] == 20
+    assert replace(curves, trained=(30, 40)).span[0] == 30
+    assert replace(curves, trained=(1, 20)).span[0] == 10
+    assert replace(curves, trained=(1, 5000)).span[0] == 40
 
 
 def test_bands_begin_where_training_ends() -> None:
     curves = length_curves()
     assert curves.beyond == (60.0, 400.0)
-    for trained in (None, (1, 20), (1, 40), (1, 400), (1, 5000)):
+    assert replace(curves, trained=(1, 20)).beyond == (20.0, 400.0)
+    for trained in (None, (1, 40), (1, 400), (1, 5000)):
         assert replace(curves, trained=trained).beyond == (40.0, 400.0)
 
 
 def test_empty_records_still_make_figures() -> None:
     empty = LengthCurves(title="nothing", measure="none", series=())
     chart = LineChart(title="nothing", x_title="x", y_title="y", lines=(), log_y=True)
-    for figure in (length_figure(empty), line_figure(chart)):
-        json.dumps(figure.spec, allow_nan=False)
+    for figure in (empty, chart, BarChart(title="nothing", value_title="x", bars=())):
+        assert "<svg" in figure.__html__()
+    assert "<svg" in Scatter(title="nothing", groups=()).__html__()
 
 
-def test_numbers_are_short_and_finite() -> None:
-    assert rounded(1 / 3) == 0.333333
-    assert rounded(math.inf) is None
-    assert rounded(None) is None
-    assert fitted([]) == [0.0, 1.0]
-    assert fitted([2.0]) == [1.5, 2.5]
+def test_axes_have_round_ticks() -> None:
+    assert fitted([]) == (0.0, 1.0)
+    assert fitted([2.0]) == (1.5, 2.5)
     assert round_numbers(0.5, 2000) == [1.0, 10.0, 100.0, 1000.0]
     assert round_numbers(3, 30) == [5.0, 10.0, 20.0]
     assert len(round_numbers(1e-30, 1e30)) < 10

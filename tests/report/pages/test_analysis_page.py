@@ -6,7 +6,6 @@ from nerode.core import InputError
 from nerode.report.pages.report import analysis_page
 from nerode.report.terminal.analysis import analysis_view, conclude_analysis, count, number, summary
 from nerode.report.terminal.verdicts import make_console
-from tests.browser import wait_until
 from tests.report.analysis_json import HOSTILE, analysis_json, bare_json
 
 
@@ -19,7 +18,7 @@ def test_every_text_is_escaped():
 def test_an_analysis_of_nothing_is_a_page():
     page = analysis_page(bare_json())
     assert "no layer keeps a state" in page
-    assert '<figure class="vega"' not in page
+    assert '<figure class="chart"' not in page
 
 
 def test_other_json_is_refused():
@@ -71,6 +70,5 @@ def test_figures_are_drawn(open_page, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(analysis_page(analysis_json()), encoding="utf-8")
     page = open_page(path)
-    figures = page.locator("figure.vega").count()
-    assert figures == 11
-    wait_until(page, f"document.querySelectorAll('figure.vega .plot svg').length === {figures}")
+    assert page.locator("figure.chart").count() == 11
+    assert page.locator("figure.chart svg:visible").count() == 11

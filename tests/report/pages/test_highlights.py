@@ -61,22 +61,26 @@ def write_all(folder: Path) -> None:
 def test_the_four_comparisons(tmp_path: Path) -> None:
     write_all(tmp_path)
     split, horizon, counters, groups = read_highlights(tmp_path)
-    assert counters.chart.columns == ("51–100",)
-    assert counters.rows == [
-        (f"{ONE}, published", False, ["54"]),
-        (f"{ONE}, trained here", False, ["20 (10–90)"]),
-        ("gla, compiled", True, ["100"]),
-    ]
+    assert counters.chart.table().headings == ("", "51–100")
+    assert counters.chart.table().rows == (
+        (f"{ONE}, published", "54"),
+        (f"{ONE}, trained here", "20 (10–90)"),
+        ("gla, compiled", "100"),
+    )
     assert counters.claim.endswith("compiled weights answer 100 % of the words correctly, trained ones 20 %.")
-    assert split.rows == [
-        ("published", False, ["1 of 2", "0 of 1"]),
-        ("trained here", True, ["1 of 2", "0 of 1"]),
+    assert [(bar.label, bar.text) for bar in split.chart.bars] == [
+        ("star-free, published", "1 of 2"),
+        ("star-free, trained here", "1 of 2"),
+        ("not star-free, published", "0 of 1"),
+        ("not star-free, trained here", "0 of 1"),
     ]
     assert "on 1 of 2 star-free languages and on 0 of 1 others" in split.claim
-    assert groups.rows[0] == ("A5, polished", True, ["100", "–", "–", "100", "100 (50–100)"])
-    assert groups.rows[1] == ("A5: LSTM, 1 layer", False, ["100", "–", "–", "0", "–"])
+    assert groups.chart.table().rows == (
+        ("A5, polished", "100", "–", "–", "100", "100 (50–100)"),
+        ("A5: LSTM, 1 layer", "100", "–", "–", "0", "–"),
+    )
     assert groups.claim.startswith("1 of 1 polished")
-    assert horizon.rows == [("LSTM", True, ["100"])]
+    assert horizon.chart.table().rows == (("LSTM", "100"),)
     assert horizon.claim == "All models learn flip-flop perfectly; LSTM keeps the bit."
 
 
@@ -94,6 +98,6 @@ def test_they_follow_the_matrix_as_charts(tmp_path: Path) -> None:
     assert_offline(page)
     text = words(page)
     assert page.index('class="matrix"') < page.index('class="card finding"')
-    assert page.count('<svg class="small-chart"') == 4
-    assert 'data-told="Mamba, 1 layer, trained here, 51–100: 20 (10–90)"' in page
+    assert page.count('<svg class="chart half"') == 4
+    assert "<title>Mamba, 1 layer, trained here: 20 (10–90) at 51–100</title>" in page
     assert "Reproduce: nerode reproduce sarrof:counters Published: A paper 2024." in text

@@ -13,7 +13,7 @@ from nerode.core import Reference
 from nerode.report.pages.report import findings, report_page
 from nerode.report.tables.run_report import RunReport, make_report, report_json
 from nerode.study.runs import read_run_files
-from tests.browser import OpenPage, wait_until
+from tests.browser import OpenPage
 from tests.report.run_specimens import fill_store, write_run
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
@@ -134,8 +134,7 @@ def test_everything_from_files_is_escaped(tmp_path: Path) -> None:
     assert "<img" not in page
     assert "<script>alert" not in page
     assert HOSTILE in unescape(page)
-    # The engine is the one script.
-    assert page.count("<script>") == 1
+    assert "<script" not in page
 
 
 def test_a_damaged_analysis_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
@@ -176,10 +175,9 @@ def test_the_report_in_a_browser(open_page: OpenPage, tmp_path: Path, width: int
     file.write_text(report_page(report_of(store), command="nerode report runs"), encoding="utf-8")
     page = open_page(file, width=width, dark=dark)
     # Two tasks: lengths, loss, accuracy and successes; streams of one; spectrum and norms of an analysis.
-    wait_until(page, "document.querySelectorAll('figure[data-drawn]').length === 2 * 4 + 1 + 2")
-    # What is folded has no width to be drawn in until it is opened.
+    assert page.locator("figure.chart:visible").count() == 2 * 4 + 1 + 2
     page.locator("details.analysis > summary").nth(1).click()
-    wait_until(page, "document.querySelectorAll('figure[data-drawn]').length === 2 * 4 + 1 + 2 + 2")
+    assert page.locator("figure.chart:visible").count() == 2 * 4 + 1 + 2 + 2
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.images.length") == 0
     assert page.locator("section.task h2.task").all_inner_texts() == ["flip-flop", "parity", "Mechanism"]

@@ -193,13 +193,13 @@ NARROW = 560.0
 _LONG = 1500.0
 _LARGEST = 1.35
 
-_STATE = Ink(fill="#ffffff", stroke="#334155", width=1.6)
-_DEAD = Ink(fill="#ffffff", stroke="#334155", width=1.6, dashed=True)
-_ACCEPTING = Ink(fill="#dcfce7", stroke="#334155", width=1.6)
-_EDGE = Ink(stroke="#64748b")
-_HEAD = Ink(fill="#64748b")
-_NAME = Ink(fill="#0f172a")
-_LETTERS = Ink(fill="#0f172a", halo=True)
+_STATE = Ink(fill="card", stroke="outline", width=1.6)
+_DEAD = Ink(fill="card", stroke="outline", width=1.6, dashed=True)
+_ACCEPTING = Ink(fill="yes-bg", stroke="outline", width=1.6)
+_EDGE = Ink(stroke="edge")
+_HEAD = Ink(fill="edge")
+_NAME = Ink(fill="ink")
+_LETTERS = Ink(fill="ink", halo=True)
 
 _ARROW_LENGTH = 10.0
 _ARROW_HALF_WIDTH = 4.0

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from nerode.report.figures.bars_and_heat_maps import HeatMap, heat_figure
-from nerode.report.figures.line_chart import ChartLine, LineChart, Mark, line_figure
-from nerode.report.figures.marks import layered, number_axis, rounded
-from nerode.report.figures.plane import PointGroup, Scatter, SpectrumPlot, scatter_figure, spectrum_figure
-from nerode.report.figures.vega import Figure, FigureTable
+from nerode.report.figures.charts import (
+    ChartLine,
+    HeatMap,
+    LineChart,
+    Mark,
+    PointGroup,
+    Scatter,
+    SpectrumPlot,
+)
 from nerode.report.terminal.analysis import number
 
 Json = Mapping[str, Any]
@@ -23,7 +27,7 @@ _MOST_HEADS = 8
 
 
 def spectrum_plots(found: Json) -> list[SpectrumPlot]:
-    """Returns the eigenvalues of each layer."""
+    """Returns the eigenvalues of each layer around the unit circle, or as strips if all are real."""
     plots = []
     for layer in found["spectra"]:
         kind = "" if layer["linear"] else ", of the derivative"
@@ -43,55 +47,7 @@ def spectrum_plots(found: Json) -> list[SpectrumPlot]:
     return plots
 
 
-def spectrum_figures(found: Json) -> list[Figure]:
-    """Returns the eigenvalues of each layer around the unit circle, or as strips if all are real."""
-    return [
-        _strips(plot.title, plot.groups, plot.caption)
-        if all(abs(b) < _REAL for item in plot.groups for _, b in item.points)
-        else spectrum_figure(plot)
-        for plot in spectrum_plots(found)
-    ]
-
-
-_REAL = 1e-9
-"""Imaginary parts below this are rounding."""
-
-
-def _strips(title: str, groups: Sequence[PointGroup], said: str) -> Figure:
-    """Real eigenvalues: one strip per letter, since in the plane they would cover each other."""
-    rows = [{"letter": group.label, "x": rounded(a)} for group in groups for a, _ in group.points]
-    reach = max([1.0, *(abs(a) for group in groups for a, _ in group.points if math.isfinite(a))])
-    x = number_axis("x", "eigenvalue (all are real)", domain=[-1.04 * reach, 1.04 * reach])
-    letters = [group.label for group in groups]
-    y: dict[str, Any] = {"field": "letter", "type": "nominal", "sort": letters, "title": "letter"}
-    ends: dict[str, Any] = {"values": [{"x": -1}, {"x": 0}, {"x": 1}]}
-    spec = layered(
-        rows,
-        {
-            "data": ends,
-            "mark": {"type": "rule", "color": "var(--edge)", "strokeDash": [3, 3]},
-            "encoding": {"x": x},
-        },
-        {
-            "mark": {"type": "tick", "thickness": 1.5, "opacity": 0.35, "color": "var(--c1)"},
-            "encoding": {"x": x, "y": y},
-        },
-        height=44 * len(groups),
-        titles={"x": "eigenvalue", "letter": "letter"},
-    )
-    table = FigureTable(
-        title="least and largest as a table",
-        headings=("letter", "least", "largest"),
-        rows=tuple(
-            (g.label, number(min(a for a, _ in g.points), 4), number(max(a for a, _ in g.points), 4))
-            for g in groups
-            if g.points
-        ),
-    )
-    return Figure(spec=spec, title=title, caption=f"One strip per letter. {said}", table=table, shape="fixed")
-
-
-def product_figures(found: Json) -> list[Figure]:
+def product_figures(found: Json) -> list[LineChart]:
     """Returns the norms of products of transitions of each layer."""
     figures = []
     for layer in found["spectra"]:
@@ -110,21 +66,19 @@ def product_figures(found: Json) -> list[Figure]:
             else f"Norms of products, layer {layer['layer']}"
         )
         figures.append(
-            line_figure(
-                LineChart(
-                    title=title,
-                    x_title="transitions",
-                    y_title="norm",
-                    lines=tuple(lines),
-                    log_y=True,
-                    caption=_stretch_words(stretch),
-                )
+            LineChart(
+                title=title,
+                x_title="transitions",
+                y_title="norm",
+                lines=tuple(lines),
+                log_y=True,
+                caption=_stretch_words(stretch),
             )
         )
     return figures
 
 
-def context_figure(found: Json) -> Figure | None:
+def context_figure(found: Json) -> LineChart | None:
     """Returns what changing a letter does by distance, with the other windows as marks."""
     context = found["context"]
     if context is None:
@@ -136,20 +90,18 @@ def context_figure(found: Json) -> Figure | None:
                 marks.append(Mark(x=float(layer[key]), label=f"{name}, layer {layer['layer']}"))
     marks.append(Mark(x=float(context["by_intervention"]), label="intervention"))
     series = (("mean", "mean change"), ("largest", "largest change"), ("flips", "share of other answers"))
-    return line_figure(
-        LineChart(
-            title="What changing one letter does to later answers",
-            x_title="letters back",
-            y_title="change",
-            lines=_merged(
-                ChartLine(series=name, points=tuple((float(c["back"]), c[key]) for c in context["changes"]))
-                for key, name in series
-            ),
-            marks=tuple(marks),
-            zero=True,
-            caption=f"Windows are marked where they fall inside the figure; what is below "
-            f"{number(context['eps'])} counts as forgotten.",
-        )
+    return LineChart(
+        title="What changing one letter does to later answers",
+        x_title="letters back",
+        y_title="change",
+        lines=_merged(
+            ChartLine(series=name, points=tuple((float(c["back"]), c[key]) for c in context["changes"]))
+            for key, name in series
+        ),
+        marks=tuple(marks),
+        zero=True,
+        caption=f"Windows are marked where they fall inside the figure; what is below "
+        f"{number(context['eps'])} counts as forgotten.",
     )
 
 
@@ -161,7 +113,7 @@ def _merged(lines: Iterable[ChartLine]) -> tuple[ChartLine, ...]:
     return tuple(ChartLine(series=" = ".join(found), points=points) for points, found in names.items())
 
 
-def cluster_figures(found: Json) -> list[tuple[Figure, ...]]:
+def cluster_figures(found: Json) -> list[tuple[Scatter, ...]]:
     """Returns for each kind of label the hidden states of the network and of the untrained one."""
     figures = []
     for clusters in found["clusters"]:
@@ -172,22 +124,20 @@ def cluster_figures(found: Json) -> list[tuple[Figure, ...]]:
                 continue
             first, second = seen["explained"]
             pair.append(
-                scatter_figure(
-                    Scatter(
-                        title=f"Hidden states by {clusters['labelled_by']}, {which}",
-                        groups=_groups(clusters["shown"], seen["points"]),
-                        x_title=f"first axis ({100 * first:.0f} %)",
-                        y_title=f"second axis ({100 * second:.0f} %)",
-                        caption=f"Silhouette {number(seen['silhouette'], 2)}, in this plane "
-                        f"{number(seen['silhouette_plane'], 2)}; purity {number(seen['purity'], 2)}.",
-                    )
+                Scatter(
+                    title=f"Hidden states by {clusters['labelled_by']}, {which}",
+                    groups=_groups(clusters["shown"], seen["points"]),
+                    x_title=f"first axis ({100 * first:.0f} %)",
+                    y_title=f"second axis ({100 * second:.0f} %)",
+                    caption=f"Silhouette {number(seen['silhouette'], 2)}, in this plane "
+                    f"{number(seen['silhouette_plane'], 2)}; purity {number(seen['purity'], 2)}.",
                 )
             )
         figures.append(tuple(pair))
     return figures
 
 
-def trace_figures(found: Json) -> list[Figure]:
+def trace_figures(found: Json) -> list[HeatMap]:
     """Returns states and gates along the word."""
     trace = found["trace"]
     if trace is None:
@@ -198,7 +148,7 @@ def trace_figures(found: Json) -> list[Figure]:
         shown, size = len(strip["rows"]), strip["size"]
         part = "" if shown == size else f": {shown} of {size} coordinates, evenly spaced"
         figures.append(
-            heat_figure(
+            _with_range(
                 HeatMap(
                     title=f"{strip['kind'].capitalize()} {strip['name']} of layer {strip['layer']}{part}",
                     x_title="letter",
@@ -212,14 +162,19 @@ def trace_figures(found: Json) -> list[Figure]:
     return figures
 
 
-def attention_figures(found: Json) -> list[Figure]:
+def _with_range(heat: HeatMap) -> HeatMap:
+    """The table with the ends of its scale in the caption."""
+    return replace(heat, caption=f"{heat.caption} {heat.range}".strip())
+
+
+def attention_figures(found: Json) -> list[HeatMap]:
     """Returns where the heads look along the word."""
     attention = found["attention"]
     if attention is None:
         return []
     word = tuple(attention["word"][:_MOST_COLUMNS])
     return [
-        heat_figure(
+        _with_range(
             HeatMap(
                 title=f"Attention of layer {head['layer']}, head {head['head']}",
                 x_title="looked at",
@@ -235,30 +190,28 @@ def attention_figures(found: Json) -> list[Figure]:
     ]
 
 
-def margin_figure(found: Json) -> Figure | None:
+def margin_figure(found: Json) -> LineChart | None:
     """Returns the margin by length."""
     margins = found["margins"]
     if margins is None:
         return None
     lengths = [row["length"] for row in margins["lengths"]]
     series = (("least", "least"), ("low", "1 in 100 below"), ("median", "median"))
-    return line_figure(
-        LineChart(
-            title="Margin of the correct answer by length",
-            x_title="length",
-            y_title="margin",
-            lines=tuple(
-                ChartLine(series=name, points=tuple((float(r["length"]), r[key]) for r in margins["lengths"]))
-                for key, name in series
-            ),
-            marks=(Mark(x=float(margins["trained"]), label="longest of training"),),
-            log_x=len(lengths) > 1 and lengths[-1] >= 8 * lengths[0],
-            zero=True,
-        )
+    return LineChart(
+        title="Margin of the correct answer by length",
+        x_title="length",
+        y_title="margin",
+        lines=tuple(
+            ChartLine(series=name, points=tuple((float(r["length"]), r[key]) for r in margins["lengths"]))
+            for key, name in series
+        ),
+        marks=(Mark(x=float(margins["trained"]), label="longest of training"),),
+        log_x=len(lengths) > 1 and lengths[-1] >= 8 * lengths[0],
+        zero=True,
     )
 
 
-def forgetting_figure(found: Json) -> Figure | None:
+def forgetting_figure(found: Json) -> LineChart | None:
     """Returns the margin of a written bit by the number of ignored bits after it."""
     forgetting = found["forgetting"]
     if forgetting is None:
@@ -272,16 +225,14 @@ def forgetting_figure(found: Json) -> Figure | None:
             points = tuple((float(n), m) for n, m in row["expected"] if n <= last)
             lines.append(ChartLine(series=name, name="predicted", points=points, thin=True))
     said = "Thin lines are predicted by the gates alone. " if forgetting["prediction"] else ""
-    return line_figure(
-        LineChart(
-            title="Margin of a written bit, after bits to ignore",
-            x_title="ignored bits",
-            y_title="margin",
-            lines=tuple(lines),
-            log_x=True,
-            zero=True,
-            caption=f"{said}Below 0 the bit is lost.",
-        )
+    return LineChart(
+        title="Margin of a written bit, after bits to ignore",
+        x_title="ignored bits",
+        y_title="margin",
+        lines=tuple(lines),
+        log_x=True,
+        zero=True,
+        caption=f"{said}Below 0 the bit is lost.",
     )
 
 

@@ -7,22 +7,21 @@ from statistics import median
 
 from nerode.core import InputError
 from nerode.records import VerdictSummary
-from nerode.report.figures.marks import (
-    SHOWN,
-    colour_channel,
-    dash_channel,
+from nerode.report.figures.plot import (
+    Axis,
+    Figure,
+    FigureTable,
+    Key,
+    Plot,
+    colour,
     fitted,
-    layered,
-    legend_of,
-    line_at,
+    label,
+    label_width,
     number_axis,
-    only,
-    rounded,
     spans_decades,
-    tooltip,
 )
-from nerode.report.figures.vega import Figure, FigureTable, Json
 from nerode.report.notation import percent
+from nerode.report.picture import Circle, Group, Ink, Rectangle
 
 THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
 THEORY_WORDS: dict[str, str] = {
@@ -33,225 +32,8 @@ THEORY_WORDS: dict[str, str] = {
 LEAST_SEEDS = 3
 """A median of fewer seeds would be a curve that no run has."""
 
-_STRIP = 14
+_STRIP = 17.0
 """Height of the band of one series, in pixels."""
-
-_TITLES = {
-    "series": "model",
-    "seed": "seed",
-    "x": "length",
-    "y": "accuracy",
-    "shown": "median",
-    "range": "range",
-    "status": "at every length",
-    "reason": "why",
-    "source": "source",
-}
-
-
-def length_figure(curves: LengthCurves) -> Figure:
-    """Returns the figure of a page."""
-    labels = [series.label for series in curves.series]
-    others = list(dict.fromkeys(item.label for item in curves.published if item.label not in labels))
-    notes = [THEORY_MARKS[s.theory.status] if s.theory else "" for s in curves.series]
-    notes += ["(published)"] * len(others)
-    return Figure(
-        spec=_spec(curves, [*labels, *others]),
-        title=curves.title,
-        caption=curves.caption,
-        alternative=_words(curves),
-        legend=legend_of([*labels, *others], notes=notes, dashed=others),
-        table=_table(curves),
-    )
-
-
-def _spec(curves: LengthCurves, labels: list[str]) -> Json:
-    lengths = curves.lengths
-    log = spans_decades(curves.span)
-    x = number_axis("x", "length", log=log, domain=curves.span, values=lengths)
-    y = number_axis("y", "accuracy", domain=fitted([], low=curves.floor, high=1.0))
-    y["axis"] |= {"tickCount": 6, "format": "%"}
-    colour = colour_channel(labels)
-    layers = _curve_layers({"x": x, "y": y, "color": colour}, dash_channel(labels))
-    rows = _rows(curves)
-    layers += _wrong_layers({"x": x, "y": y, "color": colour})
-    layers += _training_layers(curves, x)
-    layers += _theory_layers(curves, x, colour)
-    layers += _published_layers(curves, x, y, colour)
-    return layered(rows, *layers, height=320, titles=_TITLES)
-
-
-def _curve_layers(place: Json, dash: Json) -> list[Json]:
-    """Lines and points of single runs, of the seeds behind a median, and of the medians."""
-    seeds, each = {"detail": {"field": "seed"}}, tooltip("series", "seed", "x", "y")
-    layers: list[Json] = []
-    for kind, line, point, detail, tip in (
-        ("run", {"strokeWidth": 2}, {"size": 44, "opacity": 1}, seeds, each),
-        ("seed", {"strokeWidth": 1, "opacity": 0.35}, {"size": 26, "opacity": 0.45}, seeds, each),
-        (
-            "median",
-            {"strokeWidth": 2.75},
-            {"size": 52, "opacity": 1},
-            {},
-            tooltip("series", "x", "shown", "range"),
-        ),
-    ):
-        chosen = [only(kind), SHOWN]
-        lines = {**place, "strokeDash": dash, **detail}
-        points = {"type": "point", "filled": True, **point}
-        layers += [
-            {"transform": chosen, "mark": {"type": "line", **line}, "encoding": lines},
-            {"transform": chosen, "mark": points, "encoding": {**place, "tooltip": tip}},
-        ]
-    return layers
-
-
-def _rows(curves: LengthCurves) -> list[Json]:
-    rows: list[Json] = []
-    for series in curves.series:
-        for run in series.runs:
-            rows += [
-                {
-                    "kind": "seed" if series.has_median else "run",
-                    "series": series.label,
-                    "seed": run.seed,
-                    "x": n,
-                    "y": rounded(value),
-                }
-                for n, value in run.points
-            ]
-        rows += [
-            {"kind": "wrong", "series": series.label, "seed": run.seed, "x": run.cross[0], "y": run.cross[1]}
-            for run in series.runs
-            if run.cross
-        ]
-        for n, middle, least, most, seeds in series.medians() if series.has_median else ():
-            rows.append(
-                {
-                    "kind": "median",
-                    "series": series.label,
-                    "x": n,
-                    "y": rounded(middle),
-                    "shown": percent(middle),
-                    "range": f"{percent(least)}–{percent(most)}, {seeds} seeds",
-                }
-            )
-    start, end = curves.beyond
-    for i, series in enumerate(s for s in curves.series if s.theory):
-        assert series.theory is not None
-        rows.append(
-            {
-                "kind": "theory",
-                "series": series.label,
-                "place": i,
-                "x": start,
-                "x2": end,
-                "status": THEORY_WORDS[series.theory.status],
-                "said": f"{THEORY_MARKS[series.theory.status]} {THEORY_WORDS[series.theory.status]}",
-                "reason": series.theory.reason,
-                "source": series.theory.reference,
-            }
-        )
-    for item in curves.published:
-        kind = "published-line" if item.x is None else "published"
-        rows.append(
-            {"kind": kind, "series": item.label, "x": item.x, "y": rounded(item.y), "source": item.source}
-        )
-    return rows
-
-
-def _wrong_layers(place: Json) -> list[Json]:
-    """A cross at the length of each word that a run answers incorrectly."""
-    cross = {"type": "text", "text": "✗", "fontSize": 17, "fontWeight": 700}
-    tip = tooltip("series", "seed", "x")
-    return [{"transform": [only("wrong"), SHOWN], "mark": cross, "encoding": {**place, "tooltip": tip}}]
-
-
-def _training_layers(curves: LengthCurves, x: Json) -> list[Json]:
-    """A line where training ends, if there are longer tests."""
-    domain = curves.span
-    if curves.trained is None or not domain[0] <= curves.trained[1] < domain[1]:
-        return []
-    text = {"align": "left", "dx": 6, "text": f"trained up to {curves.trained[1]:,}"}
-    return line_at(x, curves.trained[1], text, {"value": {"expr": "0.72 * height"}})
-
-
-def _theory_layers(curves: LengthCurves, x: Json, colour: Json) -> list[Json]:
-    """A band for each series above the plot, from the end of training on, in the colour of its verdict."""
-    found = [series.theory for series in curves.series if series.theory]
-    tip = tooltip("series", "status", "reason", "source")
-    layers: list[Json] = []
-    for place, theory in enumerate(found):
-        top = -(_STRIP + 3) * (len(found) - place) - 5
-        chosen = [only("theory"), {"filter": {"field": "place", "equal": place}}, SHOWN]
-        band = {"type": "rect", "opacity": 1, "cornerRadius": 2, "color": f"var(--{theory.status}-bg)"}
-        dot = {"type": "point", "filled": True, "size": 46, "opacity": 1, "xOffset": -9}
-        text = {"type": "text", "align": "left", "dx": 5, "fontSize": 10.5, "fontWeight": 600}
-        text["color"] = f"var(--{theory.status}-ink)"
-        edges = {"x": x, "x2": {"field": "x2"}, "y": {"value": top}, "y2": {"value": top + _STRIP}}
-        middle = {"x": x, "y": {"value": top + _STRIP / 2}}
-        layers += [
-            {"transform": chosen, "mark": mark, "encoding": encoding}
-            for mark, encoding in (
-                (band, {**edges, "tooltip": tip}),
-                (dot, {**middle, "color": colour, "tooltip": tip}),
-                (text, {**middle, "text": {"field": "said"}}),
-            )
-        ]
-    return layers
-
-
-def _published_layers(curves: LengthCurves, x: Json, y: Json, colour: Json) -> list[Json]:
-    if not curves.published:
-        return []
-    tip = tooltip("series", "x", "y", "source")
-    return [
-        {
-            "transform": [only("published"), SHOWN],
-            "mark": {"type": "line", "strokeDash": [2, 4], "strokeWidth": 1.5},
-            "encoding": {"x": x, "y": y, "color": colour, "detail": {"field": "source"}},
-        },
-        {
-            "transform": [only("published"), SHOWN],
-            "mark": {
-                "type": "point",
-                "shape": "diamond",
-                "size": 90,
-                "strokeWidth": 1.75,
-                "fill": "var(--card)",
-            },
-            "encoding": {"x": x, "y": y, "stroke": colour, "tooltip": tip},
-        },
-        {
-            "transform": [only("published-line"), SHOWN],
-            "mark": {"type": "rule", "strokeDash": [2, 4], "strokeWidth": 1.75},
-            "encoding": {"y": y, "color": colour, "tooltip": tip},
-        },
-    ]
-
-
-def _table(curves: LengthCurves) -> FigureTable:
-    lengths = curves.lengths
-    rows = []
-    for series in curves.series:
-        found = {n: seeds_text(mid, lo, hi, seeds) for n, mid, lo, hi, seeds in series.medians()}
-        rows.append((series.label, str(len(series.runs)), *(found.get(n, "–") for n in lengths)))
-    return FigureTable(
-        title="the numbers as a table",
-        headings=("model", "seeds", *(f"{n:,}" for n in lengths)),
-        rows=tuple(rows),
-    )
-
-
-def _words(curves: LengthCurves) -> str:
-    """The figure in words: where each median begins and ends."""
-    parts = []
-    for series in curves.series:
-        medians = series.medians()
-        if medians:
-            said = [f"{seeds_text(*found[1:])} at length {found[0]:,}" for found in (medians[0], medians[-1])]
-            parts.append(f"{series.label}: {', '.join(said)}")
-    return f"Accuracy against length ({curves.measure}). " + "; ".join(parts) + "."
 
 
 def seeds_text(middle: float, low: float, high: float, seeds: int) -> str:
@@ -323,7 +105,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LengthCurves:
+class LengthCurves(Figure):
     """The content of a figure of length generalisation.
 
     Attributes:
@@ -354,12 +136,14 @@ class LengthCurves:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The ends of the axis of lengths: all tested and all published ones are on it."""
+        """The ends of the axis of lengths: all tested and published ones, and some of those of training."""
         found = [*self.lengths, *(item.x for item in self.published if item.x is not None)]
         found += [run.wrong for series in self.series for run in series.runs if run.wrong]
         if not found:
             return 1.0, 2.0
         first, last = float(min(found)), float(max(found))
+        if self.trained:
+            first = min(first, max(self.trained[0], self.trained[1] / 2))
         return (first, last) if first < last else (max(first - 1, 0.5), last + 1)
 
     @property
@@ -379,3 +163,115 @@ class LengthCurves:
         """All accuracies, published ones too."""
         measured = [y for s in self.series for run in s.runs for _, y in run.points]
         return measured + [item.y for item in self.published]
+
+    def keys(self) -> tuple[Key, ...]:
+        """Returns the architectures with their verdicts, then those that are only published."""
+        own = [
+            Key(label=s.label, note=THEORY_MARKS[s.theory.status] if s.theory else "") for s in self.series
+        ]
+        known = {series.label for series in self.series}
+        others = dict.fromkeys(item.label for item in self.published if item.label not in known)
+        return (*own, *(Key(label=name, note="(published)", mark="dashed") for name in others))
+
+    def plot(self, width: float) -> Plot:
+        """Returns the curves beyond the zone of training, with a band of theory for each above them."""
+        log = spans_decades(self.span)
+        x = number_axis("length", *self.span, log=log)
+        if self.lengths:
+            x = Axis(
+                title="length",
+                low=x.low,
+                high=x.high,
+                log=log,
+                ticks=tuple((n, f"{n:,}") for n in self.lengths),
+            )
+        y = number_axis("accuracy, %", *fitted([], low=self.floor, high=1.0), percent=True)
+        bands = sum(series.theory is not None for series in self.series)
+        plot = Plot(width=width, height=240.0 if width > 500 else 190.0, x=x, y=y, above=_STRIP * bands)
+        if self.trained and self.beyond[0] == self.trained[1]:
+            plot.zone(self.trained[1], f"trained up to {self.trained[1]:,}")
+        for place, series in enumerate(self.series):
+            _put_runs(plot, series, place)
+        self._put_published(plot)
+        for place, series in enumerate(self.series):
+            for run in series.runs:
+                if run.cross:
+                    tip = (
+                        f"{series.label} seed {run.seed}: answers a word of {run.wrong:,} letters incorrectly"
+                    )
+                    plot.cross(*run.cross, place, tip)
+        self._put_theory(plot)
+        return plot
+
+    def _put_published(self, plot: Plot) -> None:
+        places = {key.label: i for i, key in enumerate(self.keys())}
+        for item in self.published:
+            place, tip = places[item.label], f"{item.label}, published: {percent(item.y)} ({item.source})"
+            if item.x is None:
+                plot.line([(self.span[0], item.y), (self.span[1], item.y)], place, width=1.7, dashed=True)
+            else:
+                plot.diamond(item.x, item.y, place, tip)
+        for place, source in dict.fromkeys((places[p.label], p.source) for p in self.published):
+            own = [
+                (p.x, p.y)
+                for p in self.published
+                if p.x is not None and (places[p.label], p.source) == (place, source)
+            ]
+            plot.line(own, place, width=1.5, dashed=True)
+
+    def _put_theory(self, plot: Plot) -> None:
+        """A band for each verdict, from the end of training on, in the colour of its verdict."""
+        left, right = (plot.at(end, plot.y.low)[0] for end in self.beyond)
+        top = plot.top - 6 - _STRIP * sum(series.theory is not None for series in self.series)
+        for place, series in enumerate(self.series):
+            if series.theory is None:
+                continue
+            theory = series.theory
+            text = f"{THEORY_MARKS[theory.status]} {THEORY_WORDS[theory.status]}"
+            ink = Ink(fill=f"{theory.status}-ink", bold=True)
+            if label_width(text) > right - left:
+                text = " ".join(text.split()[:2])
+            dot = Circle(x=left - 9, y=top + 7, r=3.4, ink=Ink(fill=colour(place)))
+            box = Rectangle(x=left, y=top, width=right - left, height=14, ink=Ink(fill=f"{theory.status}-bg"))
+            name = label(left + 5, top + 11, text, ink=ink)
+            tip = f"{series.label}: {theory.reason} ({theory.reference})"
+            plot.add(Group(items=(dot, box, name), css="theory", title=tip), series=place)
+            top += _STRIP
+
+    def table(self) -> FigureTable:
+        """Returns the scores of every model at every length."""
+        rows = []
+        for series in self.series:
+            found = {n: seeds_text(mid, lo, hi, seeds) for n, mid, lo, hi, seeds in series.medians()}
+            rows.append((series.label, str(len(series.runs)), *(found.get(n, "–") for n in self.lengths)))
+        return FigureTable(
+            title="the numbers as a table",
+            headings=("model", "seeds", *(f"{n:,}" for n in self.lengths)),
+            rows=tuple(rows),
+        )
+
+    def words(self) -> str:
+        """Returns where each median begins and ends."""
+        parts = []
+        for series in self.series:
+            medians = series.medians()
+            if medians:
+                said = [
+                    f"{seeds_text(*found[1:])} at length {found[0]:,}" for found in (medians[0], medians[-1])
+                ]
+                parts.append(f"{series.label}: {', '.join(said)}")
+        return f"Accuracy against length ({self.measure}). " + "; ".join(parts) + "."
+
+
+def _put_runs(plot: Plot, series: LengthSeries, place: int) -> None:
+    """Every seed is a line; behind a median they are thin."""
+    many = series.has_median
+    for run in series.runs:
+        plot.line(run.points, place, width=1.0 if many else 1.8, opacity=0.4 if many else 1.0)
+        for length, value in run.points:
+            tip = f"{series.label} seed {run.seed}: {percent(value)} at length {length:,}"
+            plot.dot(length, value, place, tip=tip, size=2.0 if many else 3.0, opacity=0.5 if many else 1.0)
+    medians = series.medians() if many else []
+    plot.line([(n, middle) for n, middle, *_ in medians], place, width=2.6)
+    for n, *found in medians:
+        plot.dot(n, found[0], place, tip=f"{series.label}: {seeds_text(*found)} at length {n:,}", size=3.6)

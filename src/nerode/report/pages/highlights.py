@@ -1,15 +1,15 @@
-"""The strongest comparisons of the experiments, as small charts for the atlas."""
+"""The strongest comparisons of the experiments, as charts for the atlas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from nerode.core import FormatError
 from nerode.records import CellResult, LineResult, TableResult, read_table
-from nerode.report.figures.small_chart import ChartReading, ChartSeries, SmallChart
+from nerode.report.figures.charts import Bar, BarChart, ChartLine, LineChart
 from nerode.report.notation import percent
 
 ONE_LAYER = "Mamba, 1 layer"
@@ -21,28 +21,16 @@ class Highlight:
     """One comparison.
 
     Attributes:
-        title: what is compared.
         claim: the finding in one sentence, with its numbers.
-        chart: the comparison.
-        note: what was measured.
+        chart: the comparison: what is compared, and what was measured.
         command: the command that does it again.
         source: where the published numbers are from.
     """
 
-    title: str
     claim: str
-    chart: SmallChart
-    note: str
+    chart: LineChart | BarChart
     command: str
     source: str = ""
-
-    @property
-    def rows(self) -> list[tuple[str, bool, list[str]]]:
-        """The chart in numbers: a name, whether it stands out, and a text per column."""
-        return [
-            (item.name, item.strong, ["–" if r is None else r.text for r in item.readings])
-            for item in self.chart.series
-        ]
 
 
 def read_highlights(folder: Path) -> list[Highlight]:
@@ -73,15 +61,22 @@ def _counters(table: TableResult | None) -> Highlight | None:
     trained = next((line for line in own if line.model == ONE_LAYER), None)
     if made is None or trained is None:
         return None
-    last, lines = made.cells[-1].column, [trained, made]
+    last = made.cells[-1].column
+    lines: list[ChartLine] = []
+    for line in (trained, made):
+        if any(cell.printed for cell in line.cells):
+            lines.append(_curve(f"{line.model}, published", [_printed(cell) for cell in line.cells]))
+        name = line.model if line.kind == "compiled" else f"{line.model}, trained here"
+        lines.append(_curve(name, [_reading(cell) for cell in line.cells]))
     return Highlight(
-        title="A counter, compiled and trained",
         claim=f"Dyck-1 at lengths {last}: compiled weights answer {_middle(made.cells[-1])} % of the words "
         f"correctly, trained ones {_middle(trained.cells[-1])} %.",
-        chart=SmallChart(
-            columns=_columns(lines), series=tuple(item for line in lines for item in _series_of(line))
+        chart=_chart(
+            "A counter, compiled and trained",
+            [cell.column for cell in trained.cells],
+            lines,
+            "Share of whole words answered correctly, in %, by length; shaded: worst to best seed.",
         ),
-        note="Share of whole words answered correctly, in %, by length; shaded: worst to best seed.",
         command=table.command,
         source=table.citation,
     )
@@ -89,31 +84,27 @@ def _counters(table: TableResult | None) -> Highlight | None:
 
 def _split(*tables: TableResult | None) -> Highlight | None:
     """Shares of solved languages, with groups inside and without."""
-    titles = ("star-free", "not star-free")
-    printed: list[ChartReading] = []
-    measured: list[ChartReading] = []
-    for table in tables:
+    bars: list[Bar] = []
+    for kind, table in zip(("star-free", "not star-free"), tables, strict=True):
         if table is None:
             return None
         lines = [line for line in table.lines if line.model == ONE_LAYER]
         cells = [cell for line in lines for cell in line.cells[-1:] if cell.values]
         least = table.threshold
-        printed.append(_of(c.published >= least for c in cells if c.published is not None))
-        measured.append(_of(median(c.values) >= least for c in cells))
+        printed = [c.published >= least for c in cells if c.published is not None]
+        bars.append(_of(f"{kind}, published", printed))
+        bars.append(_of(f"{kind}, trained here", [median(c.values) >= least for c in cells]))
     assert tables[0] is not None
     return Highlight(
-        title="Star-free or not",
         claim="Trained on short words, one layer of Mamba generalises to longer ones on "
-        f"{measured[0].text} star-free languages and on {measured[1].text} others.",
-        chart=SmallChart(
-            columns=titles,
-            series=(
-                ChartSeries(name="published", strong=False, readings=tuple(printed)),
-                ChartSeries(name="trained here", strong=True, readings=tuple(measured)),
-            ),
-            shape="bars",
+        f"{bars[1].text} star-free languages and on {bars[3].text} others.",
+        chart=BarChart(
+            title="Star-free or not",
+            value_title="share of the languages",
+            bars=tuple(bars),
+            largest=1.0,
+            caption="Languages that the median seed masters at the longest lengths.",
         ),
-        note="Share of the languages, in %, that the median seed masters at the longest lengths.",
         command=tables[0].command,
         source=tables[0].citation,
     )
@@ -124,28 +115,29 @@ def _groups(table: TableResult | None) -> Highlight | None:
     if table is None:
         return None
     wanted = ("1X", "5X", "64", "512", "4096")
-    found: list[ChartSeries] = []
+    polished: list[ChartLine] = []
+    trained: list[ChartLine] = []
     for line in table.lines:
         cells = {cell.column: cell for cell in line.cells}
-        readings = tuple(_reading(cells.get(column)) for column in wanted)
+        readings = [_reading(cells.get(column)) for column in wanted]
         if line.kind == "polished":
-            found.append(ChartSeries(name=f"{line.row}, polished", strong=True, readings=readings))
+            polished.append(_curve(f"{line.row}, polished", readings))
         elif line.model.startswith(("LSTM", "Mamba")):
-            found.append(ChartSeries(name=f"{line.row}: {line.model}", strong=False, readings=readings))
-    polished = [item for item in found if item.strong]
+            trained.append(_curve(f"{line.row}: {line.model}", readings))
     if not polished:
         return None
-    lasting = sum(item.readings[-1] is not None and item.readings[-1].middle == 1 for item in polished)
+    last = len(wanted) - 1.0
+    lasting = sum((last, 1.0) in item.points for item in polished)
     return Highlight(
-        title="Groups: a linear recurrence, trained on length 8, then polished",
         claim=f"{lasting} of {len(polished)} polished recurrences are correct on every word tested of "
         "length 4,096 (median seed).",
-        chart=SmallChart(
-            columns=("1X", "5X", "64", "512", "4,096"),
-            series=tuple(sorted(found, key=lambda item: not item.strong)),
+        chart=_chart(
+            "Groups: a linear recurrence, trained on length 8, then polished",
+            ("1X", "5X", "64", "512", "4,096"),
+            [*polished, *trained],
+            "Share of whole words answered correctly, in %. 1X is the longest training length: 8, or 20 "
+            "where A5 is given by two generators. Polished by nerode mend.",
         ),
-        note="Share of whole words answered correctly, in %. 1X is the longest training length: 8, or 20 "
-        "where A5 is given by two generators. Polished by nerode mend.",
         command=table.command,
         source=table.citation,
     )
@@ -155,24 +147,31 @@ def _horizon(table: TableResult | None) -> Highlight | None:
     """A bit that is remembered until it is not."""
     if table is None:
         return None
+    columns = [cell.column for cell in table.lines[0].cells]
     return Highlight(
-        title="A bit to remember",
         claim=_kept(table.lines),
-        chart=SmallChart(
-            columns=tuple(
-                column.replace("survives ", "kept ").removeprefix("512, ") for column in _columns(table.lines)
-            ),
-            series=tuple(
-                ChartSeries(
-                    name=line.model, strong=line.model == "LSTM", readings=tuple(map(_reading, line.cells))
-                )
-                for line in table.lines
-            ),
+        chart=_chart(
+            "A bit to remember",
+            [column.replace("survives ", "kept ").removeprefix("512, ") for column in columns],
+            [_curve(line.model, [_reading(cell) for cell in line.cells]) for line in table.lines],
+            "Flip-flop, in %: validation accuracy, accuracy with 98 % bits to ignore, and the seeds that "
+            "still know the bit after so many ignored ones.",
         ),
-        note="Flip-flop, in %: validation accuracy, accuracy with 98 % bits to ignore, and the seeds that "
-        "still know the bit after so many ignored ones.",
         command=table.command,
         source=table.citation,
+    )
+
+
+def _chart(title: str, columns: Sequence[str], lines: Sequence[ChartLine], note: str) -> LineChart:
+    return LineChart(
+        title=title,
+        x_title="",
+        y_title="",
+        columns=tuple(columns),
+        lines=tuple(lines),
+        shares=True,
+        caption=note,
+        height=130,
     )
 
 
@@ -187,43 +186,38 @@ def _kept(lines: Sequence[LineResult]) -> str:
     return f"{told}; {', but '.join(parts)}." if parts else f"{told}."
 
 
-def _series_of(line: LineResult) -> list[ChartSeries]:
-    """The published numbers of a line, if there are any, and ours."""
-    found: list[ChartSeries] = []
-    if any(cell.printed for cell in line.cells):
-        printed = tuple(_printed(cell) for cell in line.cells)
-        found.append(ChartSeries(name=f"{line.model}, published", strong=False, readings=printed))
-    compiled = line.kind == "compiled"
-    name = line.model if compiled else f"{line.model}, trained here"
-    return [
-        *found,
-        ChartSeries(name=name, strong=compiled, readings=tuple(_reading(cell) for cell in line.cells)),
-    ]
+Reading = tuple[float, float, float, str]
+"""Median, worst, best, and the three as a text."""
 
 
-def _columns(lines: Sequence[LineResult]) -> tuple[str, ...]:
-    return tuple(cell.column for cell in lines[0].cells)
+def _curve(name: str, readings: Sequence[Reading | None]) -> ChartLine:
+    known = [(float(i), reading) for i, reading in enumerate(readings) if reading is not None]
+    return ChartLine(
+        series=name,
+        points=tuple((x, middle) for x, (middle, *_) in known),
+        edge=tuple((x, low, high) for x, (_, low, high, _) in known),
+        texts=tuple(text for _, (*_, text) in known),
+    )
 
 
-def _printed(cell: CellResult) -> ChartReading | None:
+def _printed(cell: CellResult) -> Reading | None:
     if cell.published is None:
         return None
-    return ChartReading(text=cell.printed, middle=cell.published, low=cell.published, high=cell.published)
+    return cell.published, cell.published, cell.published, cell.printed
 
 
-def _reading(cell: CellResult | None) -> ChartReading | None:
+def _reading(cell: CellResult | None) -> Reading | None:
     if cell is None or cell.median is None or cell.low is None or cell.high is None:
         return None
     middle, low, high = cell.median, cell.low, cell.high
     text = percent(middle) if low == high else f"{percent(middle)} ({percent(low)}–{percent(high)})"
-    return ChartReading(text=text, middle=middle, low=low, high=high)
+    return middle, low, high, text
 
 
 def _middle(cell: CellResult) -> str:
     return "–" if cell.median is None else percent(cell.median)
 
 
-def _of(flags: Iterable[bool]) -> ChartReading:
-    found = list(flags)
-    share = sum(found) / len(found) if found else 0.0
-    return ChartReading(text=f"{sum(found)} of {len(found)}", middle=share, low=share, high=share)
+def _of(label: str, flags: Sequence[bool]) -> Bar:
+    share = sum(flags) / len(flags) if flags else 0.0
+    return Bar(label=label, value=share, text=f"{sum(flags)} of {len(flags)}")

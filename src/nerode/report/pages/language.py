@@ -14,7 +14,7 @@ from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
 from nerode.records import MARKS
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure, automaton_svg
 from nerode.report.drawing import egg_box_diagram
-from nerode.report.figures.small_chart import sparkline
+from nerode.report.figures.plot import sparkline
 from nerode.report.notation import sentence
 from nerode.report.pages.render import Bibliography, Citation, render
 from nerode.report.picture import to_svg

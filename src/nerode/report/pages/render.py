@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -35,34 +34,26 @@ def environment() -> Environment:
     return env
 
 
-def render(
-    template: str, *, styles: tuple[str, ...] = (), script: str = "", figures: bool = False, **context: Any
-) -> str:
+def render(template: str, *, styles: tuple[str, ...] = (), script: str = "", **context: Any) -> str:
     """Returns a page.
 
-    The page's policy allows no source outside itself and no script but the given one and the one that draws
-    figures, by their hashes, so that even a symbol or a name that got through as markup could not run.
+    The page's policy allows no source outside itself and no script but the given one, by its hash, so that
+    even a symbol or a name that got through as markup could not run.
 
     Args:
         template: its file name.
         styles: file names of style sheets, in addition to the one of every page.
         script: file name of the page's script, empty for none.
-        figures: whether the page has figures (`nerode.report.figures.vega`).
         context: what the template shows.
     """
     program = _text(script) if script else ""
-    engine = engine_program() if figures else ""
-    sources = " ".join(_source(text) for text in (program, engine) if text)
-    if figures:
-        styles = ("figures.css", *styles)
     page = (
         environment()
         .get_template(template)
         .render(
             css=Markup("".join(map(_text, ("page.css", *styles)))),
             script=Markup(program),
-            engine=Markup(engine),
-            script_source=Markup(sources or "'none'"),
+            script_source=Markup(_source(program) if program else "'none'"),
             version=metadata.version("nerode"),
             **context,
         )
@@ -78,36 +69,6 @@ def _source(program: str) -> str:
 
 def _text(name: str) -> str:
     return resources.files("nerode.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-_IMPORT = re.compile(r"^import \{([^}]*)\} from 'vega-util';\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export \{ (\w+) as expressionInterpreter \};\n", re.MULTILINE)
-_SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*\n?", re.MULTILINE)
-
-
-@functools.cache
-def engine_program() -> str:
-    """Returns the one script that a page with figures needs."""
-    parts = [_read("vendor/vega.min.js"), _read("vendor/vega-lite.min.js"), _interpreter()]
-    parts.append(_read("templates/figures.js"))
-    return _SOURCE_MAP.sub("", ";\n".join(parts))
-
-
-def _interpreter() -> str:
-    """The interpreter as a plain script; it is published only as a module."""
-    text = _read("vendor/vega-interpreter.js")
-    imports, exports = _IMPORT.search(text), _EXPORT.search(text)
-    if imports is None or exports is None:
-        raise ValueError("vendor/vega-interpreter.js is not the module that this file was written for")
-    body = _EXPORT.sub("", _IMPORT.sub("", text))
-    return (
-        f"const vegaInterpreter = (() => {{ const {{{imports[1]}}} = vega;\n"
-        f"{body}\nreturn {{expressionInterpreter: {exports[1]}}}; }})()"
-    )
-
-
-def _read(name: str) -> str:
-    return resources.files("nerode.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

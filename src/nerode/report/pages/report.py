@@ -13,10 +13,8 @@ from nerode.languages import Alphabet, Dfa
 from nerode.records import ANALYSIS_FORMAT
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.figures import analysis as draw
-from nerode.report.figures.bars_and_heat_maps import bar_figure
-from nerode.report.figures.length_figure import length_figure, seeds_text
-from nerode.report.figures.line_chart import line_figure
-from nerode.report.figures.vega import Figure
+from nerode.report.figures.length_figure import seeds_text
+from nerode.report.figures.plot import Figure
 from nerode.report.pages.render import render
 from nerode.report.tables.run_report import RunReport, TaskReport
 from nerode.report.tables.verdicts import sense_title
@@ -64,7 +62,7 @@ class AnalysisSection:
 
 
 def report_page(report: RunReport, *, command: str = "") -> str:
-    """Returns one HTML file; it needs no network, and a script only to draw the figures.
+    """Returns one HTML file; it needs no network and no script.
 
     Args:
         report: the report.
@@ -74,7 +72,6 @@ def report_page(report: RunReport, *, command: str = "") -> str:
     return render(
         "report.html.j2",
         styles=("report.css",),
-        figures=True,
         title=f"Report of {plural(len(report.runs), 'run')} · nerode",
         report=report,
         sections=[_section(item) for item in report.tasks],
@@ -90,10 +87,6 @@ def report_page(report: RunReport, *, command: str = "") -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
     item: TaskReport
-    lengths: Figure
-    dynamics: tuple[Figure, ...]
-    successes: Figure | None
-    streams: Figure | None
     findings: tuple[TheoryFinding, ...]
     conclusion: list[str]
 
@@ -101,10 +94,6 @@ class _Section:
 def _section(item: TaskReport) -> _Section:
     return _Section(
         item=item,
-        lengths=length_figure(item.curves),
-        dynamics=tuple(map(line_figure, item.dynamics)),
-        successes=None if item.successes is None else bar_figure(item.successes),
-        streams=None if item.streams is None else line_figure(item.streams),
         findings=tuple(findings(item)),
         conclusion=_conclusion(item),
     )
@@ -191,7 +180,7 @@ def _analysis(run: RunFile) -> AnalysisSection:
 
 def _analysis_section(found: Mapping[str, Any]) -> AnalysisSection:
     groups = (
-        ("Spectra", tuple(draw.spectrum_figures(found))),
+        ("Spectra", tuple(draw.spectrum_plots(found))),
         ("Norms of products", tuple(draw.product_figures(found))),
         ("How far back it looks", _some(draw.context_figure(found))),
         ("Clusters of hidden states", tuple(item for pair in draw.cluster_figures(found) for item in pair)),
@@ -247,7 +236,6 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
     forgetting = found["forgetting"]
     return render(
         "analysis.html.j2",
-        figures=True,
         styles=("analysis.css",),
         title=found["name"],
         name=found["name"],
@@ -258,7 +246,7 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
         left_out=found["left_out"],
         latch="" if forgetting is None else FINDINGS[forgetting["latch"]],
         unpredicted="" if forgetting is None else forgetting["unpredicted"],
-        spectra=list(zip(draw.spectrum_figures(found), draw.product_figures(found), strict=True)),
+        spectra=list(zip(draw.spectrum_plots(found), draw.product_figures(found), strict=True)),
         context=draw.context_figure(found),
         clusters=draw.cluster_figures(found),
         traces=draw.trace_figures(found),

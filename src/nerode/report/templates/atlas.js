@@ -291,28 +291,6 @@
   byId("filter").addEventListener("input", arrange);
   for (const id of ["kind", "family", "sort-languages", "sort-architectures"]) byId(id).addEventListener("change", arrange);
 
-  // Charts: a reading is told below its chart, and the key brings one series to the front.
-  for (const card of document.querySelectorAll(".finding")) {
-    const told = card.querySelector(".told");
-    const note = told.textContent;
-    const front = (number) => {
-      for (const item of card.querySelectorAll("[data-series]")) {
-        item.classList.toggle("dim", number !== null && item.dataset.series !== number);
-      }
-    };
-    const look = (target) => {
-      const series = target.closest("[data-series]");
-      const reading = target.closest("[data-told]");
-      front(series ? series.dataset.series : null);
-      told.textContent = reading ? reading.dataset.told : note;
-      told.classList.toggle("lit", Boolean(reading));
-    };
-    card.addEventListener("pointerover", (event) => look(event.target));
-    card.addEventListener("click", (event) => look(event.target));
-    card.addEventListener("pointerleave", () => look(card));
-    for (const key of card.querySelectorAll(".key button")) key.addEventListener("focus", () => front(key.dataset.series));
-  }
-
   const openTarget = () => {
     const target = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;

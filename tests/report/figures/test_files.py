@@ -9,7 +9,7 @@ from xml.etree import ElementTree as XmlTree
 import pytest
 
 from nerode.core import InputError
-from nerode.report.figures.paper import save_figure
+from nerode.report import save_figure
 from tests.report.figures.cases import RECORDS, bar_chart, length_curves
 
 
@@ -43,8 +43,9 @@ def test_hostile_texts_are_texts(tmp_path: Path, make: object) -> None:
 def test_other_files_and_a_missing_library_are_clear_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match=r"neither \.svg nor \.pdf"):
+    with pytest.raises(InputError, match=r"written as \.svg, \.pdf, \.tikz, \.tex; .* is none of these"):
         save_figure(bar_chart(), tmp_path / "a.png")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    save_figure(bar_chart(), tmp_path / "a.svg")
     with pytest.raises(InputError, match=r"pip install 'nerode\[plots\]'"):
-        save_figure(bar_chart(), tmp_path / "a.svg")
+        save_figure(bar_chart(), tmp_path / "a.pdf")
