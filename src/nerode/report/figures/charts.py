@@ -138,13 +138,15 @@ class LineChart(Figure):
             width_, opacity = (1.0, 0.5) if line.thin else (2.2, 1.0)
             plot.line(points, place, width=width_, opacity=opacity)
             if with_dots and len(points) <= _MOST_DOTS and not line.thin:
-                name = f"{line.series} {line.name}".rstrip()
-                for i, (x, y) in enumerate(points):
-                    if y is not None:
-                        place_name = self.columns[int(x)] if self.columns else f"{x:,.6g}"
-                        told = f"{line.texts[i] if line.texts else format(y, '.4g')} at {place_name}"
-                        plot.dot(x, y, place, tip=f"{name}: {told}", size=2.6)
+                for i, (px, py) in enumerate(points):
+                    if py is not None:
+                        plot.dot(px, py, place, tip=self._tip(line, i, px, py), size=2.6)
         return plot
+
+    def _tip(self, line: ChartLine, i: int, x: float, y: float) -> str:
+        text = line.texts[i] if line.texts else f"{y:.4g}"
+        place = self.columns[int(x)] if self.columns else f"{x:,.6g}"
+        return f"{f'{line.series} {line.name}'.rstrip()}: {text} at {place}"
 
     def _x_axis(self, xs: Sequence[float], marks: Sequence[Mark]) -> Axis:
         if self.columns:

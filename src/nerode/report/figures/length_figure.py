@@ -273,5 +273,6 @@ def _put_runs(plot: Plot, series: LengthSeries, place: int) -> None:
             plot.dot(length, value, place, tip=tip, size=2.0 if many else 3.0, opacity=0.5 if many else 1.0)
     medians = series.medians() if many else []
     plot.line([(n, middle) for n, middle, *_ in medians], place, width=2.6)
-    for n, *found in medians:
-        plot.dot(n, found[0], place, tip=f"{series.label}: {seeds_text(*found)} at length {n:,}", size=3.6)
+    for n, middle, low, high, seeds in medians:
+        tip = f"{series.label}: {seeds_text(middle, low, high, seeds)} at length {n:,}"
+        plot.dot(n, middle, place, tip=tip, size=3.6)

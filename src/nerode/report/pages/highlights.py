@@ -178,10 +178,13 @@ def _chart(title: str, columns: Sequence[str], lines: Sequence[ChartLine], note:
 def _kept(lines: Sequence[LineResult]) -> str:
     """Models that are correct in validation, by whether they keep the bit to the end."""
     learned = [line for line in lines if line.cells[0].median == 1]
-    kept = [line.model for line in learned if line.cells[-1].median == 1]
-    lost = [line.model for line in learned if line.cells[-1].median != 1]
+    ends = {line.model: line.cells[-1] for line in learned}
+    kept = [model for model, cell in ends.items() if cell.low == 1]
+    partly = [model for model, cell in ends.items() if cell.median == 1 != cell.low]
+    lost = [model for model, cell in ends.items() if cell.median != 1]
     told = "All models learn flip-flop perfectly" if len(learned) == len(lines) else "Validated at 100 %"
     parts = [f"{' and '.join(kept)} keeps the bit"] if kept else []
+    parts += [f"most seeds of {' and '.join(partly)} keep it, not all"] if partly else []
     parts += [f"{', '.join(lost)} forget it"] if lost else []
     return f"{told}; {', but '.join(parts)}." if parts else f"{told}."
 
