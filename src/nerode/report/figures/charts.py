@@ -11,11 +11,11 @@ from nerode.core import InputError
 from nerode.report.figures.plot import (
     MARK_HEIGHT,
     ROOM_RIGHT,
-    Axis,
     Figure,
     FigureTable,
     Key,
     Plot,
+    Scale,
     fitted,
     label,
     label_width,
@@ -148,18 +148,18 @@ class LineChart(Figure):
         place = self.columns[int(x)] if self.columns else f"{x:,.6g}"
         return f"{f'{line.series} {line.name}'.rstrip()}: {text} at {place}"
 
-    def _x_axis(self, xs: Sequence[float], marks: Sequence[Mark]) -> Axis:
+    def _x_axis(self, xs: Sequence[float], marks: Sequence[Mark]) -> Scale:
         if self.columns:
             last = len(self.columns) - 1
             ticks = tuple((float(i), name) for i, name in enumerate(self.columns))
-            return Axis(title=self.x_title, low=-0.2, high=last + 0.2, ticks=ticks)
+            return Scale(title=self.x_title, low=-0.2, high=last + 0.2, ticks=ticks)
         ends = [*xs, *(mark.x for mark in marks)] or [1.0]
         return number_axis(self.x_title, min(ends), max(ends), log=self.log_x)
 
-    def _y_axis(self, ys: Sequence[float]) -> Axis:
+    def _y_axis(self, ys: Sequence[float]) -> Scale:
         if self.shares:
             ticks = tuple((share, f"{100 * share:.0f}") for share in (0.0, 0.5, 1.0))
-            return Axis(title=self.y_title, low=-0.03, high=1.03, ticks=ticks)
+            return Scale(title=self.y_title, low=-0.03, high=1.03, ticks=ticks)
         if self.log_y:
             return number_axis(self.y_title, min(ys, default=1.0), max(ys, default=1.0), log=True)
         return number_axis(self.y_title, *fitted(ys, low=0 if self.zero else None))

@@ -8,11 +8,11 @@ from statistics import median
 from nerode.core import InputError
 from nerode.records import VerdictSummary
 from nerode.report.figures.plot import (
-    Axis,
     Figure,
     FigureTable,
     Key,
     Plot,
+    Scale,
     colour,
     fitted,
     label,
@@ -178,7 +178,7 @@ class LengthCurves(Figure):
         log = spans_decades(self.span)
         x = number_axis("length", *self.span, log=log)
         if self.lengths:
-            x = Axis(
+            x = Scale(
                 title="length",
                 low=x.low,
                 high=x.high,

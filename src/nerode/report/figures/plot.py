@@ -149,7 +149,7 @@ def save_figure(figure: Figure, path: Path, *, width: float = 5.5) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class Scale:
     """One axis.
 
     Attributes:
@@ -173,22 +173,22 @@ class Axis:
         return (value - self.low) / (self.high - self.low)
 
 
-def number_axis(title: str, low: float, high: float, *, log: bool = False, percent: bool = False) -> Axis:
+def number_axis(title: str, low: float, high: float, *, log: bool = False, percent: bool = False) -> Scale:
     """Returns an axis with ticks at round numbers; two equal ends are moved apart."""
     if low >= high:
         low, high = (low / 2, low * 2) if log else (low - 0.5, low + 0.5)
     places = round_numbers(low, high) if log else multiples(low, high, 4)
     ticks = tuple((v, f"{100 * v:.4g}" if percent else f"{v:,.6g}") for v in places)
-    return Axis(title=title, low=low, high=high, ticks=ticks, log=log)
+    return Scale(title=title, low=low, high=high, ticks=ticks, log=log)
 
 
-def place_axis(title: str, names: Sequence[str]) -> Axis:
+def place_axis(title: str, names: Sequence[str]) -> Scale:
     """Returns an axis with one place for each name: the i-th is around i + 1/2."""
     ticks = tuple((i + 0.5, name) for i, name in enumerate(names))
-    return Axis(title=title, low=0.0, high=float(max(1, len(names))), ticks=ticks)
+    return Scale(title=title, low=0.0, high=float(max(1, len(names))), ticks=ticks)
 
 
-def room_left(y: Axis, width: float) -> float:
+def room_left(y: Scale, width: float) -> float:
     """Returns the room that the texts of the axis on the left take."""
     widest = max((label_width(text) for _, text in y.ticks), default=0.0)
     return min(widest + 8, 0.4 * width)
@@ -198,7 +198,7 @@ class Plot:
     """A plane between two axes, on which lines, points and boxes are put."""
 
     def __init__(
-        self, *, width: float, height: float, x: Axis, y: Axis, above: float = 0.0, bars: bool = False
+        self, *, width: float, height: float, x: Scale, y: Scale, above: float = 0.0, bars: bool = False
     ) -> None:
         """Begins with axes, ticks and grid.
 
