@@ -106,3 +106,43 @@ def test_norms_in_float16_overflow_at_256() -> None:
     assert all(positive(count, np.float16) for count in range(1, 256))
     assert not positive(256, np.float16)
     assert all(positive(2**k, np.float32) for k in range(24))
+
+
+def test_bounded_sums_outlast_their_denominator() -> None:
+    """soft-in-order-counts for d-3 in float32: one head, equal scores, past the 2^24 where lengths stop."""
+    rng = np.random.default_rng(11)
+    walks = [np.array(w, dtype=np.int8) for w in ((1, -1, 1, -1), (1, 1, -1, -1), (1, 1, 1, -1, -1, -1))]
+    steps = np.concatenate([walks[i] for i in rng.integers(0, 3, 4_000_000)])
+    depth = np.cumsum(steps, dtype=np.int64)
+    assert len(steps) > 1 << 24
+    numerator = np.add.accumulate(steps.astype(np.float32))
+    assert (numerator == depth).all()
+    denominator = np.minimum(np.arange(2, len(steps) + 2), 1 << 24).astype(np.float32)
+    assert np.float32(1 << 24) + np.float32(1) == np.float32(1 << 24)
+    far = slice(-1_000_000, None)
+    y, z = numerator[far] / denominator[far], np.float32(1) / denominator[far]
+    for k in (1, 2, 3):
+        above = np.maximum(y - np.float32(k - 0.5) * z, np.float32(0))
+        bit = np.minimum(np.float32(2.0**63) * (np.float32(2.0**64) * above), np.float32(1))
+        assert (bit == (depth[far] >= k)).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_sum_in_order_is_a_register(dtype: type[np.floating]) -> None:
+    """soft-in-order-registers: +C, -C, v at the letters after an isolated write, the window before that."""
+    rng = np.random.default_rng(12)
+    large = dtype(2.0 ** (np.finfo(dtype).nmant + 2))
+    for share in (0.02, 0.2, 0.6):
+        writes: list[int | None] = [None] * 8
+        total = dtype(0)
+        for _ in range(6_000):
+            writes.append(int(rng.integers(0, 2)) if rng.random() < share else None)
+            value = dtype(0)
+            for delay, act in ((4, "absorb"), (5, "clear"), (6, "write")):
+                v = writes[-1 - delay]
+                if v is not None and all(w is None for w in writes[-delay : len(writes) - delay + 3]):
+                    value = {"absorb": large, "clear": -large, "write": dtype(v)}[act]
+            total = dtype(total + value)
+            recent = [w for w in writes[-7:] if w is not None]
+            last = next((w for w in reversed(writes) if w is not None), 0)
+            assert (recent[-1] if recent else total) == last

@@ -149,8 +149,11 @@ def test_open_cells_of_attention_are_few(task: str) -> None:
     columns = {row.name for row in ARCHITECTURES.values() if row.properties.state is State.CACHE}
     left = [v for name in BESTIARY for v in table(name, task).open_cells() if v.architecture in columns]
     assert len(columns) == 10
-    assert len(left) <= 38
-    assert {v.sense for v in left} == {Sense.FINITE_PRECISION}
+    # In floats: latest writes without slopes, where sums are taken in order; a "no" stood here by an
+    # assumption on sums that this order contradicts.
+    assert sum(v.sense is Sense.IEEE for v in left) <= 18
+    assert len(left) <= 56
+    assert {v.sense for v in left} == {Sense.FINITE_PRECISION, Sense.IEEE}
 
 
 def applying(facts: Facts, row: Architecture) -> list[str]:

@@ -36,3 +36,22 @@ def test_w4_tied_writes_count(architecture: str) -> None:
 def test_t5_ttt_does_every_regular_language_in_floats_without_a_network() -> None:
     for text in ("z3", "a5-generators"):
         assert verdict(text, "ttt-linear", "ieee").mark == "✓†·"
+
+
+@pytest.mark.parametrize("text", ["(ab)*", "d-3", "d-12", "dyck-2-3"])
+def test_w2_bounded_sums_are_exact_in_order(text: str) -> None:
+    for architecture in ("transformer-nope", "transformer-alibi", "transformer", "transformer-periodic"):
+        assert verdict(text, architecture, "ieee").status == "yes"
+
+
+def test_w5_sums_in_order_leave_no_assumption_behind() -> None:
+    for text in ("flip-flop", "set-reset"):
+        assert verdict(text, "transformer-alibi", "ieee").mark == "✓†·"
+        assert verdict(text, "transformer-nope", "ieee").status == "open"
+    for architecture in ("transformer-nope", "transformer-alibi", "mamba-attention", "transformer-periodic"):
+        for sense in ("ieee", FINITE):
+            found = verdict("parity", architecture, sense)
+            assert (found.status, found.conditional_on, found.assumptions) == ("no", "", ())
+    for text in ("parity", "dyck-1"):
+        assert verdict(text, "transformer", "ieee").mark.startswith("✗°")
+    assert "maps between layers" in verdict("a5", "transformer-nope", "exact").conditional_on

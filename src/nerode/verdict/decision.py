@@ -41,7 +41,7 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         attention,
         Sense.IEEE,
-        "which languages has softmax attention in floats, where averages over long words round away",
+        "does a sum in order without slopes keep the latest write, beyond what bounded counts tell",
     ),
     (
         attention,
@@ -225,14 +225,15 @@ HORIZONS = {"float64": 1 << 53, "float32": 1 << 24, "bfloat16": 1 << 24}
 
 
 def _with_horizon(found: Verdict, facts: Facts, architecture: Architecture) -> Verdict:
-    """The length that a cascade of heads reaches in floats, where the answer at every length is not yes."""
-    if found.status is Status.YES or not sloped_heads(architecture.properties) or not facts.profile.star_free:
+    """The length that a compiled cascade of heads reaches, sums in any order, where no network has none."""
+    sloped = sloped_heads(architecture.properties) and facts.profile.star_free
+    if (found.status is Status.YES and not found.no_network) or not sloped:
         return found
     # In 16 bits the labels before the letter need positions.
     periodic = architecture.properties.positions is Positions.PERIODIC_AND_PENALTY
     reached = {name: n for name, n in HORIZONS.items() if name != "bfloat16" or periodic}
     reach = reached.get(facts.dtype)
-    reason = found.reason if reach is None else f"{found.reason}; up to {reach:,} letters: yes"
+    reason = found.reason if reach is None else f"{found.reason}; in any order up to {reach:,} letters"
     return replace(found, horizon=reached, reason=reason)
 
 

@@ -20,7 +20,7 @@ _MOST_MAPS = 20_000
 """Actions of words that a search for a clock lists at most."""
 
 _MOST_PAIRED_STATES = 40
-"""States of an automaton up to which pairs of them are searched."""
+"""States of an automaton up to which overwritten pairs of them are searched."""
 
 _MOST_LOCAL_STATES = 700
 """States of an automaton up to which it is tested whether a window decides."""
@@ -169,7 +169,7 @@ class Facts:
     @budgeted_property
     def clocked_pair(self) -> tuple[tuple[int, int], Word] | int | None:
         """Two states that a word fixes whatever m positions are known modulo; an int if there are none."""
-        if self._components is None or len(self._components.rows) > _MOST_PAIRED_STATES:
+        if self._components is None or len(self._components.rows) > _MOST_LOCAL_STATES:
             return None
         return fixed_pair(self._components, clocked=True)
 
@@ -197,19 +197,6 @@ class Facts:
             return None
         p, q, letter = self.letter_split
         return {**self._ways(p, q), "letter": self.language.alphabet.symbols[letter]}
-
-    def pair_text(self, found: tuple[tuple[int, int], Word] | int | None) -> str:
-        """Returns the word that keeps two states of a component apart, in words."""
-        if found is None or isinstance(found, int):
-            return "a word keeps two states of one component apart"
-        return f"{self.language.alphabet.decode(found[1])!r} keeps two states of one component apart"
-
-    def pair_witness(self, found: tuple[tuple[int, int], Word] | int | None) -> Mapping[str, Any] | None:
-        """Returns two states of one component, by words that lead there, and the word that fixes both."""
-        if found is None or isinstance(found, int) or self.automaton is None:
-            return None
-        (p, q), word = found
-        return {**self._ways(p, q), "fixed_by": self.language.alphabet.decode(word)}
 
     def _ways(self, p: int, q: int) -> dict[str, str]:
         """Shortest words that lead to two states."""

@@ -106,8 +106,8 @@ class Verdict(Shown):
             weights; empty if nothing.
         model: the model in which the source of the row states its result.
         question: for "open", what is not known.
-        horizon: number of letters up to which a construction is correct, by float format, where the answer
-            at every length is not "yes"; None if none is known.
+        horizon: number of letters up to which a construction is correct, by float format, where no network
+            is for every length; None if none is known.
         no_network: for "yes", why no network is compiled for it; empty where one is.
         undefined: whether the sense has no meaning for this architecture; the status is then "open".
         theorem: name of the row that settles it, empty when it is open.

@@ -1,7 +1,7 @@
 """Theorems about softmax attention by language tests on components, and about its hybrids.
 
 Answers are read at the last letter, which a position sees without attention. In a float format a head with a
-distance penalty is a window, and one without is a count up to a bound; so the senses differ.
+distance penalty is a window, and one without adds in order until its sum stops; so the senses differ.
 docs/theory/attention.md has the arguments.
 """
 
@@ -31,12 +31,25 @@ from nerode.verdict.facts import (
     star_free,
 )
 from nerode.verdict.records import Provenance
-from nerode.verdict.theorems.base import EXACT, FINITE, FLOATS, HARD, IEEE, SOFT, TAME, TC0, no, yes
+from nerode.verdict.theorems.base import (
+    EXACT,
+    FINITE,
+    FLOATS,
+    HARD,
+    IEEE,
+    SOFT,
+    TAME,
+    TC0,
+    NoNetwork,
+    no,
+    yes,
+)
 from nerode.verdict.theorems.groups import name_non_solvable
 
 _ALL = EXACT | FINITE | IEEE
-_SUMS = "a sum over positions depends only on how often each value occurs, counted up to a bound"
 _FADED = "positions are numbers of the format, so that from some length on the rotations are the same"
+_IN_ORDER = "it needs sums in order; those of a compiled decoder may be taken in any order"
+_BOUNDED_SUMS = "the potentials of the states are whole numbers of at most 2^(p-6), p the bits of the format"
 
 _plain = ClassCondition("no positions", lambda c: c.positions is Positions.NONE)
 _penalty = ClassCondition("a distance penalty alone", lambda c: c.positions is Positions.PENALTY)
@@ -104,22 +117,8 @@ ROWS = (
         reference=Reference("LiCotterell2025"),
         provenance=Provenance.SECONDARY,
         model=FLOATS,
-        assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
+        assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
-    ),
-    no(
-        name="soft-only-letter-constant",
-        statement="In floats softmax attention without positions does no regular language with a component "
-        "that is not letter-constant.",
-        language=regular & ~letter_constant,
-        architecture=softmax & _plain,
-        senses=IEEE,
-        reference=Reference("LiCotterell2025"),
-        provenance=Provenance.SECONDARY,
-        model=FLOATS,
-        assumptions=(_SUMS,),
-        reason=lambda f: f"{f.letter_split_text}; counts up to a bound do not tell them apart",
-        witness=Facts.letter_split_witness,
     ),
     no(
         name="soft-floats-regular",
@@ -129,8 +128,7 @@ ROWS = (
         architecture=softmax & _bounded,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_SUMS,),
-        reason=lambda f: "in floats heads are windows and counts up to a bound: finitely many states",
+        reason=lambda f: "in floats heads are windows and sums that stop: finitely many states",
     ),
     yes(
         name="soft-locally-r-trivial",
@@ -140,20 +138,46 @@ ROWS = (
         architecture=sloped_heads,
         senses=_ALL,
         model=FLOATS,
-        assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
+        assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "a window and what has happened decide",
     ),
-    no(
-        name="soft-only-locally-r-trivial",
-        statement="In floats softmax attention with a distance penalty does no regular language that is not "
-        "locally R-trivial.",
-        language=regular & ~locally_r_trivial,
-        architecture=softmax & _penalty,
+    yes(
+        name="soft-in-order-counts",
+        statement="In a component sums of balanced weights are bounded whole numbers, exact in order; the "
+        "denominator rounds, and cancels in comparisons: in floats softmax attention whose scores need not "
+        "fall does the regular languages of C-RASP.",
+        language=c_rasp,
+        architecture=averaging_heads | rotated_heads,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_SUMS,),
-        reason=lambda f: f"{f.pair_text(f.fixed_pair)}: no window decides",
-        witness=lambda f: f.pair_witness(f.fixed_pair),
+        assumptions=("a beginning mark; sums in order, divided last", _BOUNDED_SUMS),
+        reason=lambda f: "inside a component sums are bounded and exact, and the length cancels",
+        no_network=(NoNetwork(reason=_IN_ORDER),),
+    ),
+    yes(
+        name="soft-in-order-registers",
+        statement="A head with equal scores adds +C, -C and v one after the other: large numbers absorb what "
+        "was there, so that the sum holds the latest write v. Steep heads time it: in floats softmax "
+        "attention with free slopes does every star-free language.",
+        language=star_free,
+        architecture=sloped_heads,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=("a beginning mark; sums in order, divided last",),
+        reason=lambda f: "a sum in order absorbs what was there and takes the new value",
+        no_network=(NoNetwork(reason=_IN_ORDER),),
+    ),
+    yes(
+        name="soft-in-order-registers-clocked",
+        statement="With periodic vectors the same registers over letters that are marked with their position "
+        "modulo m do every regular language in AC0.",
+        language=quasi_aperiodic,
+        architecture=softmax & _periodic,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=("a beginning mark; sums in order, divided last",),
+        reason=lambda f: "star-free beside a clock: a sum in order absorbs what was there",
+        no_network=(NoNetwork(reason=_IN_ORDER),),
     ),
     yes(
         name="soft-periodic",
@@ -163,20 +187,8 @@ ROWS = (
         architecture=softmax & _periodic,
         senses=_ALL,
         model=FLOATS,
-        assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
+        assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "a window, what has happened and the position modulo m decide",
-    ),
-    no(
-        name="soft-periodic-only-local",
-        statement="In floats softmax attention with periodic vectors and a distance penalty does no regular "
-        "language that is not locally R-trivial for any clock.",
-        language=regular & ~clocked_local,
-        architecture=softmax & _periodic,
-        senses=IEEE,
-        model=FLOATS,
-        assumptions=(_SUMS,),
-        reason=lambda f: f"{f.pair_text(f.clocked_pair)}, at every position modulo m: no window decides",
-        witness=lambda f: f.pair_witness(f.clocked_pair),
     ),
     yes(
         name="hybrid-clocked-registers",
@@ -197,7 +209,6 @@ ROWS = (
         architecture=_clocked_hybrid,
         senses=FINITE | IEEE,
         model=SOFT,
-        assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "words of one length that count would have to count modulo m, too",
         witness=Facts.counter_witness,
     ),
@@ -209,7 +220,6 @@ ROWS = (
         architecture=softmax & _periodic,
         senses=FINITE | IEEE,
         model=FLOATS,
-        assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "words of one length that count would have to count modulo m, too",
         witness=Facts.counter_witness,
     ),
@@ -264,13 +274,13 @@ ROWS = (
     ),
     no(
         name="soft-no-periods",
-        statement="Softmax attention without positions or with a distance penalty, rounded between layers, "
-        "does star-free languages only, even if averages are compared exactly.",
+        statement="Softmax attention without positions or with a distance penalty, rounded between layers or "
+        "in floats, does star-free languages only, even if averages are compared exactly.",
         language=regular & ~star_free,
         architecture=softmax & _no_phase,
-        senses=FINITE,
+        senses=FINITE | IEEE,
         model=SOFT,
-        reason=lambda f: "on u vⁿ comparisons settle at each place of v, so answers stop to alternate",
+        reason=lambda f: "on u vⁿ comparisons settle at each place of v: from some n on there is one answer",
         witness=Facts.counter_witness,
     ),
     no(
@@ -281,7 +291,6 @@ ROWS = (
         architecture=_diagonal_hybrid,
         senses=FINITE | IEEE,
         model=SOFT,
-        assumptions=(_SUMS, "no limit lies on an edge of the rounding"),
         reason=lambda f: "on u vⁿ both kinds of layers converge at each place of v",
         witness=Facts.counter_witness,
     ),
@@ -293,8 +302,7 @@ ROWS = (
         architecture=_diagonal_hybrid | _clocked_hybrid,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_SUMS,),
-        reason=lambda f: "states are floats and heads count up to a bound: finitely many states",
+        reason=lambda f: "states are floats and sums in order are: finitely many states",
     ),
     yes(
         name="rotary-letter-constant",
@@ -304,20 +312,19 @@ ROWS = (
         architecture=rotated_heads,
         senses=_ALL,
         model=FLOATS,
-        assumptions=("a beginning mark; sums over positions are trees of bounded depth",),
+        assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
     ),
     no(
-        name="rotary-only-letter-constant",
-        statement="In floats rotary attention does no regular language with a component that is not "
-        "letter-constant.",
-        language=regular & ~letter_constant,
+        name="rotary-no-periods",
+        statement="In floats rotary attention whose rotations stay the same does star-free languages only.",
+        language=regular & ~star_free,
         architecture=rotated_heads,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_SUMS, _FADED),
-        reason=lambda f: f"{f.letter_split_text}; far out rotations are the same and counts have a bound",
-        witness=Facts.letter_split_witness,
+        conditional_on=_FADED,
+        reason=lambda f: "far out all rotations are one, and sums in order settle on u vⁿ",
+        witness=Facts.counter_witness,
     ),
     no(
         name="rotary-floats-regular",
@@ -326,8 +333,8 @@ ROWS = (
         architecture=rotated_heads,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_SUMS, _FADED),
-        reason=lambda f: "in floats heads count up to a bound, and rotations have finitely many values",
+        conditional_on=_FADED,
+        reason=lambda f: "rotations have finitely many values, and so have sums in order",
     ),
     yes(
         name="rotary-counts",
@@ -360,11 +367,8 @@ ROWS = (
         reference=Reference("Chiang2025"),
         provenance=Provenance.SECONDARY,
         model=TAME,
-        conditional_on=TC0,
-        assumptions=(
-            "answers change by no error of 2 to the minus a polynomial of the length",
-            "maps between layers are ReLU networks, norms, products and quotients",
-        ),
+        conditional_on=f"{TC0}, and maps between layers are ReLU networks, norms, products and quotients",
+        assumptions=("answers change by no error of 2 to the minus a polynomial of the length",),
         reason=lambda f: f"{name_non_solvable(f)}: NC1-complete, so no unless TC0 = NC1",
         witness=lambda f: f.group_witness(f.largest_group(solvable=False)),
     ),
