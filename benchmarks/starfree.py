@@ -11,8 +11,9 @@ from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
 from benchmarks._rows import record
 from benchmarks.subregular import automata
-from nerode.algebra import find_counter, green, profile_automaton, transition_monoid
+from nerode.algebra import find_counter, green, transition_monoid
 from nerode.algebra.groups_inside import groups_inside
+from nerode.algebra.profiles import profile_automaton
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet, Dfa
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.algebra import ClassesOnDemand, family_profile, groups_inside, profile, profile_automaton
+from nerode.algebra import groups_inside, profile
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.green_relations import green
 from nerode.algebra.groups_inside import find_counter, is_counter
 from nerode.algebra.monoid import transition_monoid
+from nerode.algebra.profiles import ClassesOnDemand, family_profile, profile_automaton
 from nerode.core import Budget
 from nerode.languages.bestiary import BESTIARY, find_language
 from nerode.languages.brackets import dyck

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.algebra import ClassesOnDemand, profile
+from nerode.algebra import profile
+from nerode.algebra.profiles import ClassesOnDemand
 from nerode.compiler.construction import Options
 from nerode.compiler.pipeline import compile_language
 from nerode.core import Budget, BudgetExceeded, NotCompilable

@@ -11,12 +11,12 @@ from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import (
     FORMATS,
-    dfa_to_json,
     format_of,
     read_automaton,
     read_language,
     write_automaton,
 )
+from nerode.languages.formats.json_form import dfa_to_json
 from tests.languages.formats import parse
 
 DATA = Path(__file__).parent / "data"

@@ -13,13 +13,10 @@ from nerode.languages.pastltl import (
     Or,
     PastFormula,
     Since,
-    Yesterday,
     conjunction,
     disjunction,
     parse,
     subformulas,
-    temporal_depth,
-    temporal_subformulas,
 )
 
 A, B, C = (Atom(symbol) for symbol in "abc")
@@ -55,15 +52,6 @@ def test_subformulas_come_in_order_and_once() -> None:
     assert len(found) == len(set(found)) == 7
     for i, node in enumerate(found):
         assert all(found.index(child) < i for child in node.children)
-    y, o = Yesterday(B), Once(And((A, Yesterday(B))))
-    assert temporal_subformulas(formula) == (y, o, Since(B, o))
-
-
-@pytest.mark.parametrize(
-    ("text", "depth"), [("a", 0), ("!a & b", 0), ("Y a | Z b", 1), ("a S (b S a)", 2), ("H (O a & Y Y b)", 3)]
-)
-def test_temporal_depth(text: str, depth: int) -> None:
-    assert temporal_depth(parse(text).formula) == depth
 
 
 def test_equality_tells_operators_apart() -> None:

@@ -11,9 +11,9 @@ from nerode.core import Budget, BudgetExceeded, PatternError
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
-from nerode.languages.regex import Expression, Regex, matches, regex_to_dfa, regular_language
+from nerode.languages.regex import Expression, Regex, regex_to_dfa, regular_language
 from tests.languages.automata_lib import to_automata_lib as as_automata_lib
-from tests.languages.regex.oracles import to_automata_lib
+from tests.languages.regex.oracles import matches, to_automata_lib
 from tests.languages.regex.strategies import expressions, words
 
 AB = Alphabet(("a", "b"))

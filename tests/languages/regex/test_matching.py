@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.regex import Complement, Expression, Regex, intersection, matches, parse
-from tests.languages.regex.oracles import to_python
+from nerode.languages.regex import Complement, Expression, Regex, intersection, parse
+from tests.languages.regex.oracles import matches, to_python
 from tests.languages.regex.strategies import expressions, words
 
 AB = Alphabet(("a", "b"))

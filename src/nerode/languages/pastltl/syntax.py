@@ -22,7 +22,6 @@ from nerode.languages.notation import (
     check_symbol,
     distinct_subtrees,
     flatten,
-    fold,
     given_alphabet,
     interleave,
     outside,
@@ -211,16 +210,6 @@ def disjunction(*parts: Formula) -> Formula:
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
     """Returns the different subformulas, operands before what they are operands of, the whole last."""
     return tuple(distinct_subtrees(formula)[0])
-
-
-def temporal_subformulas(formula: Formula) -> tuple[Temporal, ...]:
-    """Returns the different subformulas that begin with a temporal operator, in the same order."""
-    return tuple(node for node in subformulas(formula) if isinstance(node, Temporal))
-
-
-def temporal_depth(formula: Formula) -> int:
-    """Returns how many temporal operators are nested at most."""
-    return fold(formula, lambda node, below: isinstance(node, Temporal) + max(below, default=0))
 
 
 RESERVED = frozenset("!&|()<>-\\$YZOPHS")

@@ -10,11 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from nerode.core import InputError, PatternError
-from nerode.languages.alphabet import Alphabet, WordLike
+from nerode.languages.alphabet import Alphabet
 from nerode.languages.notation import (
     OPERAND,
     FlatOperator,
@@ -26,7 +23,6 @@ from nerode.languages.notation import (
     Tree,
     check_symbol,
     flatten,
-    fold,
     given_alphabet,
     interleave,
     outside,
@@ -259,59 +255,6 @@ def _atom_text(node: Expression, alphabet: Alphabet) -> str:
     rest = [symbol for symbol in alphabet if symbol not in chosen]
     sign, symbols = ("^", rest) if 2 * len(rest) < len(chosen) else ("", list(node.symbols))
     return f"[{sign}{''.join(write_symbol(symbol, RESERVED_IN_CLASS) for symbol in symbols)}]"
-
-
-Spans = npt.NDArray[np.bool_]
-"""`spans[i, j]`: whether the factor from position i to position j matches."""
-
-
-def matches(regex: Regex, word: WordLike) -> bool:
-    """Whether the word matches, by deciding for every factor and every subexpression.
-
-    The time is cubic in the length of the word; it is meant as an oracle for short words.
-    """
-    letters = [regex.alphabet.symbols[i] for i in regex.alphabet.encode(word)]
-    spans = fold(regex.expression, lambda node, below: _spans(node, below, letters))
-    return bool(spans[0, len(letters)])
-
-
-def _spans(node: Expression, below: list[Spans], word: list[str]) -> Spans:
-    size = len(word) + 1
-    spans = np.zeros((size, size), dtype=np.bool_)
-    match node:
-        case EmptySet():
-            pass
-        case Epsilon():
-            np.fill_diagonal(spans, True)
-        case Letters(symbols):
-            for i, letter in enumerate(word):
-                spans[i, i + 1] = letter in symbols
-        case Union():
-            spans = np.logical_or.reduce(below)
-        case Intersection():
-            spans = np.logical_and.reduce(below)
-        case Complement():
-            spans = np.triu(~below[0])
-        case Concat():
-            spans = below[0]
-            for right in below[1:]:
-                spans = spans @ right
-        case Repeat(_, low, high):
-            spans = _power(below[0], low)
-            # A word of this length needs no more factors than it has letters.
-            more = len(word) if high is None else min(high - low, len(word))
-            spans = spans @ _power(below[0] | np.eye(size, dtype=np.bool_), more)
-    return spans
-
-
-def _power(spans: Spans, exponent: int) -> Spans:
-    result = np.eye(len(spans), dtype=np.bool_)
-    while exponent:
-        if exponent & 1:
-            result = result @ spans
-        spans = spans @ spans
-        exponent >>= 1
-    return result
 
 
 MAX_RANGE = 10_000
