@@ -12,8 +12,7 @@ from unittest import mock
 
 import torch
 
-from nerode.models import native
-from nerode.models.native import calls
+from nerode.models.native import calls, library as native
 from nerode.models.native.calls import call
 
 REPEATS, ROUNDS = 5, 30

@@ -7,13 +7,12 @@ from torch import Tensor, nn
 
 from benchmarks._rows import Work, show
 from benchmarks.kernels import training
-from nerode.models import native
 from nerode.models.architectures import Slstm
-from nerode.models.architectures.slstm import SlstmSettings
+from nerode.models.architectures.nru import Heads, nru, nru_reference
+from nerode.models.architectures.slstm import SlstmSettings, slstm, slstm_reference
 from nerode.models.kernels import cells
 from nerode.models.kernels.linear import linear
-from nerode.models.kernels.nru import Heads, nru, nru_reference
-from nerode.models.kernels.slstm import slstm, slstm_reference
+from nerode.models.native import library as native
 
 TORCH = {"elman-tanh": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from benchmarks import _peers
 from benchmarks._rows import Work, show
-from nerode.models import native
 from nerode.models.kernels.matrix_scan import (
     decay_scan,
     decay_scan_reference,
@@ -25,6 +24,7 @@ from nerode.models.kernels.scan import (
     selective_scan,
     selective_scan_reference,
 )
+from nerode.models.native import library as native
 from nerode.training.environment import keep_freed_memory
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks import profiles
 from benchmarks._rows import MEASURED, BenchRow, record
 from nerode.core import write_atomically
-from nerode.models import native
+from nerode.models.native import library as native
 from nerode.training.environment import describe_environment
 
 PAGE = Path(__file__).with_name("RESULTS.md")

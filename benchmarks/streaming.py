@@ -10,8 +10,7 @@ import numpy as np
 
 from nerode.compiler import compile_language
 from nerode.languages.bestiary import find_language
-from nerode.models.kernels.table_walk import walk_table
-from nerode.models.streaming import Stream
+from nerode.models.streaming import Stream, walk_table
 
 TOKENS = 10_000_000
 TARGETS = {1: 2.0}

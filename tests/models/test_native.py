@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nerode.models import native
+from nerode.models.native import library as native
 
 TESTS = Path(__file__).parent / "kernels"
 # Small enough to run again in another process.
@@ -56,13 +56,13 @@ def test_the_same_tests_pass_on_the_plain_path_and_on_the_plainest_build(choice:
 
 def test_zero_switches_the_kernels_off_silently() -> None:
     run = python(
-        "-W", "error", "-c", "from nerode.models.native import library; print(library())", choice="0"
+        "-W", "error", "-c", "from nerode.models.native.library import library; print(library())", choice="0"
     )
     assert (run.stdout.strip(), run.stderr) == ("None", "")
 
 
 def test_an_unknown_choice_is_refused() -> None:
-    run = python("-c", "from nerode.models.native import library; library()", choice="avx3")
+    run = python("-c", "from nerode.models.native.library import library; library()", choice="avx3")
     assert "unknown value of NERODE_NATIVE 'avx3'" in run.stderr
 
 

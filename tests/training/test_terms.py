@@ -8,8 +8,7 @@ from nerode.core import InputError
 from nerode.models import LayerConfig, ModelConfig, Surroundings, build_model
 from nerode.records import TaskConfig
 from nerode.tasks import automaton_of, build_task
-from nerode.training.box_term import BoxTerm
-from nerode.training.terms import Saturation, StateNaming, noisy_scores
+from nerode.training.terms import BoxTerm, Saturation, StateNaming, noisy_scores
 
 TASK = build_task(TaskConfig(name="predict-set-reset"))
 AUTOMATON = automaton_of(TASK)

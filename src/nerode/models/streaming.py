@@ -12,6 +12,7 @@ log-probability.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from nerode.core import InputError
 from nerode.languages import Alphabet
 from nerode.languages.ngrams import NextWordModel
-from nerode.models.kernels.table_walk import walk_table
+from nerode.models.native.library import library
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 
 MOST_CONFIGURATIONS = 50_000
@@ -35,7 +36,8 @@ _FIRST, _CHUNK = 256, 1 << 16
 _UNKNOWN = 0
 """The row of transitions that have not been computed; it leads to itself."""
 
-Letters = npt.NDArray[np.unsignedinteger[Any]]
+Numbers = npt.NDArray[np.unsignedinteger[Any]]
+"""Letters, or places in a table."""
 
 
 class Stream:
@@ -104,7 +106,7 @@ class Stream:
                 size = min(2 * size, _CHUNK)
         self.tokens += len(word)
 
-    def _walk(self, part: Letters) -> int:
+    def _walk(self, part: Numbers) -> int:
         """Goes as far as the table knows the way; returns how many letters that was."""
         letters = self._table.shape[1]
         visited = np.empty(len(part), dtype=np.uint32)
@@ -135,6 +137,44 @@ class Stream:
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         if self._row != _UNKNOWN:
             self._table[before, letter] = self._row * self._table.shape[1]
+
+
+def walk_table(table: Numbers, place: int, word: Numbers, visited: Numbers | None) -> int:
+    """Returns the place after the letters, or -1 - position for a letter that is none.
+
+    Args:
+        table: (states, letters); a state is given by its place, the number of its row times the letters.
+        place: where to begin.
+        word: letter numbers.
+        visited: receives the place after each letter, unless None.
+    """
+    letters = table.shape[1]
+    native = library()
+    if native is None:
+        return _walk_plainly(table, place, word, visited)
+    function = getattr(native, f"walk_{table.dtype}_{word.dtype}")
+    function.restype = ctypes.c_int64
+    end = function(
+        ctypes.c_void_p(table.ctypes.data),
+        ctypes.c_int64(letters),
+        ctypes.c_int64(place),
+        ctypes.c_void_p(word.ctypes.data),
+        ctypes.c_int64(len(word)),
+        ctypes.c_void_p(None if visited is None else visited.ctypes.data),
+    )
+    return int(end)
+
+
+def _walk_plainly(table: Numbers, place: int, word: Numbers, visited: Numbers | None) -> int:
+    wrong = np.flatnonzero(word >= table.shape[1])
+    if len(wrong):
+        return -1 - int(wrong[0])
+    places = table.ravel().tolist()
+    for position, letter in enumerate(word.tolist()):
+        place = places[place + letter]
+        if visited is not None:
+            visited[position] = place
+    return place
 
 
 class TextReader:

@@ -25,11 +25,10 @@ from nerode.core import InputError, stream
 from nerode.models import Model
 from nerode.records import TrainSpec
 from nerode.tasks import AutomatonWalks, Batch, Prediction, Task, automaton_of
-from nerode.training.box_term import BoxTerm
 from nerode.training.gates import ExactModel, GatePruner, PruningState, exact_forms
 from nerode.training.judging import Check, Judge, Reply, load_judge
 from nerode.training.model_building import spec_model
-from nerode.training.terms import GateMargin, LossTerm, Saturation, StateNaming, noisy_scores
+from nerode.training.terms import BoxTerm, GateMargin, LossTerm, Saturation, StateNaming, noisy_scores
 
 Words = tuple[tuple[int, ...], ...]
 

@@ -211,7 +211,7 @@ def _run(place: Path, number: int, words: list[str], setup: list[str]) -> NoRetu
             opened = open(handle, "r" if handle == 0 else "w", encoding="utf-8", errors=errors)  # noqa: SIM115
             setattr(sys, name, opened)
     if "@without:native" in setup:
-        from nerode.models import native
+        from nerode.models.native import library as native
 
         native._load = lambda level: None
     if "@without:home" in setup:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from nerode.models.native import library
+from nerode.models.native.library import library
 
 LENGTHS = (1, 2, 3, 7, 64, 257)
 TOLERANCE = {

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError, UnknownName
-from nerode.models import native
 from nerode.models.kernels import cells
 from nerode.models.kernels.cells import (
     elman_reference,
@@ -17,6 +16,7 @@ from nerode.models.kernels.cells import (
     gru_reset_first_reference,
     lstm_reference,
 )
+from nerode.models.native import library as native
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,

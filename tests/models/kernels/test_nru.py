@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels.nru import Heads, nru, nru_reference
+from nerode.models.architectures.nru import Heads, nru, nru_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import InputError
-from nerode.models.kernels.slstm import slstm, slstm_reference
+from nerode.models.architectures.slstm import slstm, slstm_reference
 from tests.models.kernels.agreement import (
     LENGTHS,
     Kernel,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.languages import Dfa
-from nerode.models.kernels.table_walk import walk_table
+from nerode.models.streaming import walk_table
 
 
 def random_dfa(states: int, letters: int, seed: int = 0) -> Dfa:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nerode.models.native import is_built
 from nerode.models.native.build import BuildFailed, build_library, levels, library_name
+from nerode.models.native.library import is_built
 
 
 def main() -> int:

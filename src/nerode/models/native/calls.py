@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nerode.models.native import library
+from nerode.models.native.library import library
 
 _REAL = (torch.float32, torch.float64)
 _COMPLEX = (torch.complex64, torch.complex128)
