@@ -104,9 +104,3 @@ def test_a_click_on_the_legend_hides_a_series(open_page: OpenPage, tmp_path: Pat
     assert dots.count() == 13
     page.get_by_text("falling ✗").click()
     assert dots.count() == 26
-
-
-def test_the_numbers_are_there_without_scripts(open_page: OpenPage, tmp_path: Path) -> None:
-    page = show(open_page, tmp_path, all_figures()[:1], script=False)
-    page.get_by_text("the numbers as a table").click()
-    assert "60 [50–70]" in page.locator("figure table tbody").inner_text()

@@ -13,7 +13,7 @@ from nerode.core import InputError
 from nerode.records import HistoryRow, LengthScore
 from nerode.report.figures.charts import MOST_CELLS, Bar, BarChart, ChartLine, HeatMap, LineChart, Scatter
 from nerode.report.figures.length_figure import LengthCurves, LengthSeries, Published, SeedCurve
-from nerode.report.figures.plot import FigureTable, fitted, round_numbers
+from nerode.report.figures.plot import fitted, round_numbers
 from nerode.report.picture import PALETTE, Ink
 from nerode.report.tables.run_report import dynamics_charts
 from tests.report.figures.cases import all_figures, length_curves, line_chart, spectrum
@@ -50,9 +50,7 @@ def test_a_heat_map_has_no_more_cells_than_a_page_can_hold() -> None:
         )
 
 
-def test_rows_and_colours_are_checked() -> None:
-    with pytest.raises(InputError, match="2 cells; there are 1 headings"):
-        FigureTable(title="t", headings=("a",), rows=(("1", "2"),))
+def test_colours_are_checked() -> None:
     with pytest.raises(InputError, match="no colour is called '#ffffff'"):
         Ink(fill="#ffffff")
 
@@ -66,17 +64,8 @@ def test_files_have_the_colours_of_pages_in_the_light() -> None:
     assert {name: light[name] for name in PALETTE} == PALETTE
 
 
-def test_every_figure_has_words_and_most_have_a_table() -> None:
-    figures = all_figures()
-    assert all(item.words() for item in figures)
-    assert [item.table() is None for item in figures] == [False, False, False, False, True, False]
-
-
-def test_the_table_of_lengths_is_that_of_the_papers() -> None:
-    table = length_curves().table()
-    assert table is not None
-    assert table.headings == ("model", "seeds", "40", "80", "400")
-    assert table.rows[0] == ("falling", "3", "100 [100–100]", "60 [50–70]", "0 [0–0]")
+def test_every_figure_has_words() -> None:
+    assert all(item.words() for item in all_figures())
 
 
 def test_a_logarithm_leaves_out_what_has_none() -> None:
@@ -94,10 +83,9 @@ def test_a_long_line_keeps_its_ends() -> None:
     assert shown[-1] == points[-1]
 
 
-def test_the_words_of_a_spectrum_count_what_is_outside() -> None:
-    table = spectrum().table()
-    assert table is not None
-    assert table.rows[1] == ("b", "2", "5", "1")
+def test_words_of_figures_have_their_numbers() -> None:
+    assert "falling: 100 [100–100] at length 40, 0 [0–0] at length 400" in length_curves().words()
+    assert "b: 2, largest modulus 5" in spectrum().words()
 
 
 def row(step: int, loss: float, token: float) -> HistoryRow:

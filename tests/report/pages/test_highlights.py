@@ -61,26 +61,26 @@ def write_all(folder: Path) -> None:
 def test_the_four_comparisons(tmp_path: Path) -> None:
     write_all(tmp_path)
     split, horizon, counters, groups = read_highlights(tmp_path)
-    assert counters.chart.table().headings == ("", "51–100")
-    assert counters.chart.table().rows == (
+    assert counters.chart.columns == ("51–100",)
+    assert counters.rows == [
         (f"{ONE}, published", "54"),
         (f"{ONE}, trained here", "20 (10–90)"),
         ("gla, compiled", "100"),
-    )
+    ]
     assert counters.claim.endswith("compiled weights answer 100 % of the words correctly, trained ones 20 %.")
-    assert [(bar.label, bar.text) for bar in split.chart.bars] == [
+    assert split.rows == [
         ("star-free, published", "1 of 2"),
         ("star-free, trained here", "1 of 2"),
         ("not star-free, published", "0 of 1"),
         ("not star-free, trained here", "0 of 1"),
     ]
     assert "on 1 of 2 star-free languages and on 0 of 1 others" in split.claim
-    assert groups.chart.table().rows == (
+    assert groups.rows == [
         ("A5, polished", "100", "–", "–", "100", "100 (50–100)"),
         ("A5: LSTM, 1 layer", "100", "–", "–", "0", "–"),
-    )
+    ]
     assert groups.claim.startswith("1 of 1 polished")
-    assert horizon.chart.table().rows == (("LSTM", "100"),)
+    assert horizon.rows == [("LSTM", "100")]
     assert horizon.claim == "All models learn flip-flop perfectly; LSTM keeps the bit."
 
 

@@ -12,7 +12,6 @@ from nerode.report.figures.plot import (
     MARK_HEIGHT,
     ROOM_RIGHT,
     Figure,
-    FigureTable,
     Key,
     Plot,
     Scale,
@@ -164,31 +163,6 @@ class LineChart(Figure):
             return number_axis(self.y_title, min(ys, default=1.0), max(ys, default=1.0), log=True)
         return number_axis(self.y_title, *fitted(ys, low=0 if self.zero else None))
 
-    def table(self) -> FigureTable:
-        """Returns where each curve begins and ends, or all its values where the columns have names."""
-        if self.columns:
-            known = [dict(zip((x for x, _ in line.points), line.texts, strict=True)) for line in self.lines]
-            return FigureTable(
-                title="the numbers as a table",
-                headings=("", *self.columns),
-                rows=tuple(
-                    (line.series, *(texts.get(float(i), "–") for i in range(len(self.columns))))
-                    for line, texts in zip(self.lines, known, strict=True)
-                ),
-            )
-        rows = []
-        for line in self.lines:
-            points = [(x, y) for x, y in self.shown(line) if y is not None]
-            if points:
-                least, most = min(points, key=lambda p: p[1]), max(points, key=lambda p: p[1])
-                ends = (f"{y:.4g} at {x:,.6g}" for x, y in (points[0], points[-1], least, most))
-                rows.append((line.series, line.name, *ends))
-        return FigureTable(
-            title="the ends of the curves as a table",
-            headings=("curve", "", "first", "last", "least", "largest"),
-            rows=tuple(rows),
-        )
-
     def words(self) -> str:
         """Returns where the curves of each series end."""
         parts = []
@@ -294,14 +268,6 @@ class BarChart(Figure):
                 plot.add(label(right + 6, middle + 4, text, ink=Ink(fill="ink", bold=True)))
         return plot
 
-    def table(self) -> FigureTable:
-        """Returns the values."""
-        return FigureTable(
-            title="the bars as a table",
-            headings=("", self.value_title, ""),
-            rows=tuple((bar.label, f"{bar.value:.4g}", bar.text) for bar in self.bars),
-        )
-
     def words(self) -> str:
         """Returns every bar."""
         parts = [f"{bar.label}: {bar.text or format(bar.value, '.3g')}" for bar in self.bars]
@@ -390,9 +356,6 @@ class HeatMap(Figure):
                 begin = j
         return plot
 
-    def table(self) -> None:
-        """Returns none: the numbers are in the tooltips."""
-
     def words(self) -> str:
         """Returns size and range."""
         return (
@@ -462,14 +425,6 @@ class Scatter(Figure):
         _put_points(plot, self.groups)
         return plot
 
-    def table(self) -> FigureTable:
-        """Returns the size and the middle of each group."""
-        return FigureTable(
-            title="the groups as a table",
-            headings=("label", "points", "middle"),
-            rows=tuple((g.label, str(len(g.points)), _middle(g)) for g in self.groups),
-        )
-
     def words(self) -> str:
         """Returns how many points there are."""
         count = sum(len(group.finite) for group in self.groups)
@@ -523,22 +478,10 @@ class SpectrumPlot(Figure):
                 plot.add(Curve(points=ends, ink=Ink(stroke="c1", width=1.5, opacity=0.4)))
         return plot
 
-    def table(self) -> FigureTable:
-        """Returns how large the eigenvalues of each letter are."""
-        rows = []
-        for group in self.groups:
-            moduli = [math.hypot(a, b) for a, b in group.points]
-            largest, outside = f"{max(moduli, default=0):.4g}", sum(m > 1 for m in moduli)
-            rows.append((group.label, str(len(moduli)), largest, str(outside)))
-        return FigureTable(
-            title="the moduli as a table",
-            headings=("", "eigenvalues", "largest modulus", "outside the circle"),
-            rows=tuple(rows),
-        )
-
     def words(self) -> str:
         """Returns the largest modulus of each letter."""
-        parts = [f"{row[0]}: {row[1]}, largest modulus {row[2]}" for row in self.table().rows]
+        largest = [(g, max((math.hypot(a, b) for a, b in g.points), default=0.0)) for g in self.groups]
+        parts = [f"{g.label}: {len(g.points)}, largest modulus {modulus:.4g}" for g, modulus in largest]
         return f"{self.title}: eigenvalues in the complex plane. " + "; ".join(parts) + "."
 
 
@@ -556,10 +499,3 @@ def _put_points(plot: Plot, groups: Sequence[PointGroup]) -> None:
         for x, y in thinned(group.finite, max(2, _MOST_SHOWN // len(groups))):
             tip = f"{group.label}: {x:.4g}, {y:.4g}" if count <= _MOST_TIPPED else ""
             plot.dot(x, y, series, tip=tip, size=size, opacity=opacity)
-
-
-def _middle(group: PointGroup) -> str:
-    if not group.points:
-        return "–"
-    xs, ys = zip(*group.points, strict=True)
-    return f"({sum(xs) / len(xs):.3g}, {sum(ys) / len(ys):.3g})"

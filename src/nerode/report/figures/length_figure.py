@@ -9,7 +9,6 @@ from nerode.core import InputError
 from nerode.records import VerdictSummary
 from nerode.report.figures.plot import (
     Figure,
-    FigureTable,
     Key,
     Plot,
     Scale,
@@ -237,18 +236,6 @@ class LengthCurves(Figure):
             tip = f"{series.label}: {theory.reason} ({theory.reference})"
             plot.add(Group(items=(dot, box, name), css="theory", title=tip), series=place)
             top += _STRIP
-
-    def table(self) -> FigureTable:
-        """Returns the scores of every model at every length."""
-        rows = []
-        for series in self.series:
-            found = {n: seeds_text(mid, lo, hi, seeds) for n, mid, lo, hi, seeds in series.medians()}
-            rows.append((series.label, str(len(series.runs)), *(found.get(n, "–") for n in self.lengths)))
-        return FigureTable(
-            title="the numbers as a table",
-            headings=("model", "seeds", *(f"{n:,}" for n in self.lengths)),
-            rows=tuple(rows),
-        )
 
     def words(self) -> str:
         """Returns where each median begins and ends."""

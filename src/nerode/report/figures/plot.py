@@ -67,22 +67,6 @@ class Key:
         return f"{self.label} {self.note}".rstrip()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureTable:
-    """The figure in numbers, for those who do not see it."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            if len(row) != len(self.headings):
-                raise InputError(
-                    f"the row {row} has {len(row)} cells; there are {len(self.headings)} headings"
-                )
-
-
 class Figure(ABC):
     """The record of a figure; templates show it by its name.
 
@@ -107,10 +91,6 @@ class Figure(ABC):
     def words(self) -> str:
         """Returns what the figure shows, for those who do not see it."""
 
-    @abstractmethod
-    def table(self) -> FigureTable | None:
-        """Returns the numbers of the figure, None where they would be no help."""
-
     def __html__(self) -> Markup:
         """The figure in its two widths."""
         return self._markup((("wide", WIDE), ("phone", PHONE)))
@@ -126,7 +106,7 @@ class Figure(ABC):
             for name, width in widths
         ]
         template = environment().get_template("figure.html.j2")
-        return Markup(template.render(figure=self, keys=self.keys(), drawings=drawings, table=self.table()))
+        return Markup(template.render(figure=self, keys=self.keys(), drawings=drawings))
 
 
 def save_figure(figure: Figure, path: Path, *, width: float = 5.5) -> None:

@@ -32,6 +32,18 @@ class Highlight:
     command: str
     source: str = ""
 
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The chart in numbers: the name of each curve or bar, and its texts."""
+        if isinstance(self.chart, BarChart):
+            return [(bar.label, bar.text) for bar in self.chart.bars]
+        known = [
+            (line, dict(zip((x for x, _ in line.points), line.texts, strict=True)))
+            for line in self.chart.lines
+        ]
+        places = range(len(self.chart.columns))
+        return [(line.series, *(texts.get(i, "–") for i in places)) for line, texts in known]
+
 
 def read_highlights(folder: Path) -> list[Highlight]:
     """Returns the comparisons that the tables of experiments allow; none if there is no folder."""

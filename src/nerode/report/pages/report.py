@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from nerode.core import InputError, plural
 from nerode.languages import Alphabet, Dfa
-from nerode.records import ANALYSIS_FORMAT
+from nerode.records import ANALYSIS_FORMAT, VerdictSummary
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.figures import analysis as draw
-from nerode.report.figures.length_figure import seeds_text
 from nerode.report.figures.plot import Figure
 from nerode.report.pages.render import render
 from nerode.report.tables.run_report import RunReport, TaskReport
@@ -23,25 +22,6 @@ from nerode.study import RunFile, conclude_model
 
 _MOST_ANALYSES = 8
 """Analyses that are shown whole; a page of hundreds would not open."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TheoryFinding:
-    """Theory and training in one sentence.
-
-    Attributes:
-        status: of theory; the colour of the sentence.
-        word: for the pill.
-        model: the model.
-        text: the sentence.
-        source: the work behind the verdict.
-    """
-
-    status: str
-    word: str
-    model: str
-    text: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +54,7 @@ def report_page(report: RunReport, *, command: str = "") -> str:
         styles=("report.css",),
         title=f"Report of {plural(len(report.runs), 'run')} · nerode",
         report=report,
-        sections=[_section(item) for item in report.tasks],
+        sections=[(item, _conclusions(item)) for item in report.tasks],
         sense=sense_title(report.sense),
         cpu_seconds=sum(run.record.cpu_seconds for run in report.runs),
         analyses=[_analysis(run) for run in analysed[:_MOST_ANALYSES]],
@@ -84,89 +64,12 @@ def report_page(report: RunReport, *, command: str = "") -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
-    item: TaskReport
-    findings: tuple[TheoryFinding, ...]
-    conclusion: list[str]
-
-
-def _section(item: TaskReport) -> _Section:
-    return _Section(
-        item=item,
-        findings=tuple(findings(item)),
-        conclusion=_conclusion(item),
-    )
-
-
-def _conclusion(item: TaskReport) -> list[str]:
-    """One sentence per model: what theory says, and how far its seeds came."""
+def _conclusions(item: TaskReport) -> list[tuple[str, VerdictSummary | None]]:
+    """One sentence per model, what theory says and how far its seeds came, with the verdict behind it."""
     return [
-        f"{model.label}: {conclude_model(item.task, model, theory.status if theory else None)}"
+        (f"{model.label}: {conclude_model(item.task, model, theory.status if theory else None)}", theory)
         for model, theory in zip(item.task.models, item.theories, strict=True)
     ]
-
-
-def findings(item: TaskReport) -> Iterator[TheoryFinding]:
-    """Yields for each model that theory speaks of whether training agrees, the disagreements first."""
-    task = item.task
-    if not task.lengths:
-        return
-    longest = task.lengths[-1]
-    rows = []
-    for model, theory in zip(task.models, item.theories, strict=True):
-        found = model.summary(longest, task.measure)
-        if theory is None or found is None:
-            continue
-        passing = model.mastering(longest, task.measure, task.threshold)
-        mastered = found.median >= task.threshold and 2 * passing >= len(model.runs)
-        first = model.summary(task.lengths[0], task.measure)
-        learned = first is not None and first.median >= task.threshold
-        said = _SENTENCES[theory.status, mastered] if learned or mastered else _NOT_LEARNED[theory.status]
-        words = [len(run.settled.word) for run in model.runs if run.settled and run.settled.word]
-        if not mastered and words and found.median >= task.threshold:
-            said = _REFUTED.format(runs=len(words), all=len(model.runs), letters=min(words))
-        elif not mastered and (seeds := model.reaching(longest, task.measure, task.threshold)):
-            said = _SOME_SEEDS[theory.status].format(seeds=seeds, all=len(model.runs), length=longest)
-        elif not learned and not mastered and first is not None and first.high >= task.threshold:
-            shortest = task.lengths[0]
-            seeds = model.reaching(shortest, task.measure, task.threshold)
-            said = _SOME_LEARNED.format(seeds=seeds, all=len(model.runs), length=shortest)
-        text = f"{seeds_text(found.median, found.low, found.high, found.seeds)} at length {longest:,}: {said}"
-        agrees = theory.status == "open" or (theory.status == "yes") == mastered
-        word = {"yes": "possible", "no": "impossible", "open": "open"}[theory.status]
-        reason = f"{text} Theory: {theory.reason}"
-        one = TheoryFinding(
-            status=theory.status, word=word, model=model.label, text=reason, source=theory.reference
-        )
-        rows.append((agrees, one))
-    yield from (one for _, one in sorted(rows, key=lambda row: row[0]))
-
-
-_SENTENCES = {
-    ("yes", True): "training found what theory allows.",
-    ("yes", False): "some weights do it at every length, but training did not find them.",
-    ("no", True): "no weights do it at every length, though these do it as far as they were tested.",
-    ("no", False): "as theory says, it does not last.",
-    ("open", True): "no known theorem decides it; training found weights that last as far as tested.",
-    ("open", False): "no known theorem decides it.",
-}
-
-
-_REFUTED = "yet {runs} of {all} runs answer a shown word incorrectly, the shortest of {letters:,} letters."
-
-_SOME_SEEDS = {
-    "yes": "some weights do it at every length; {seeds} of {all} seeds do it at length {length:,}.",
-    "no": "no weights do it at every length, though {seeds} of {all} seeds do it at length {length:,}.",
-    "open": "no known theorem decides it; {seeds} of {all} seeds do it at length {length:,}.",
-}
-_SOME_LEARNED = "{seeds} of {all} seeds learned the shortest length tested ({length:,}), none the longest."
-
-_NOT_LEARNED = {
-    "yes": "some weights do it at every length; training found none, even for the shortest length tested.",
-    "no": "no weights do it at every length; training found none for the shortest length tested.",
-    "open": "no known theorem decides it; training found none for the shortest length tested.",
-}
 
 
 def _analysis(run: RunFile) -> AnalysisSection:
