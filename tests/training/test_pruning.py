@@ -69,7 +69,7 @@ def test_a_gate_without_memory_never_writes_or_else_always_does():
     def is_correct():
         return bool(gates.live[0]) and bool(gates.live[1] or gates.idle[1] > 0)
 
-    kept = pruner.kept()
+    kept = pruner.memory()
     pruner.prune(is_correct)
     assert gates.live.tolist() == [True] + [False] * 23
     assert gates.idle.tolist() == [-1.0, 1.0] + [-1.0] * 22

@@ -35,7 +35,7 @@ TABLES = 3
 
 _BETWEEN_STOPS = 0.25
 _BETWEEN_LOOKS = 0.005
-"""Seconds between two looks at the CPU clock, which is five times as slow as the other one."""
+"""Seconds between two reads of the CPU clock, which is five times as slow as the other one."""
 
 _cpu_before_fork = 0.0
 
@@ -176,7 +176,7 @@ class Budget:
 
     @contextmanager
     def running(self) -> Iterator[Budget]:
-        """Makes this the budget that every other one obeys inside, and that `charge` looks at."""
+        """Makes this the budget that every other one obeys inside, and that `charge` charges."""
         budget = started(self)
         outer = _running.get()
         shortest = budget if outer is None or budget.left() <= outer.left() else outer
@@ -207,7 +207,7 @@ def charge(resource: str = "", used: float = 0.0) -> None:
     """Looks at the running budget, if there is one: for operations that are given none.
 
     Args:
-        resource: name of a limit to compare `used` with; only the clock is looked at without one.
+        resource: name of a limit to compare `used` with; only the clock is checked without one.
         used: how much is needed.
     """
     budget = _running.get()
@@ -282,7 +282,7 @@ def _seconds_of(process: int) -> float:
 
 @contextmanager
 def enforce(budget: Budget) -> Iterator[Budget]:
-    """Runs a whole command under a budget, also where its code does not look at it.
+    """Runs a whole command under a budget, also where its code does not check it.
 
     What is still at work `MARGIN` CPU seconds after the budget is interrupted between two steps of Python,
     again and again until it ends. A single call of a C library is not interrupted; its size is bounded by

@@ -26,7 +26,7 @@ _MOST_DIGITS = 4_300
 """Python reads and writes no longer whole numbers."""
 
 _LONG = 100
-"""Terms of a factor from which on a product looks at the budget in its middle."""
+"""Terms of a factor from which on a product charges the budget in its middle."""
 
 _SMALL = 1e-280
 """Below this a product of floats may lose digits."""
@@ -220,7 +220,7 @@ def inverse(value: Exact) -> Exact:
             others = others * conjugate
     norm = value * others
     if not isinstance(norm, int | Fraction):
-        raise ArithmeticError("the norm of a cyclotomic number came out irrational")
+        raise ArithmeticError("the norm of a cyclotomic number is irrational")
     return others * (1 / Fraction(norm))
 
 

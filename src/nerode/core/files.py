@@ -2,7 +2,7 @@
 
 `write_atomically` is the one way in which a file is written, `claim_file` and `claim_folder` decide whether a
 command may write there. A file is nerode's own if it says so in the way of its format: a comment, the
-generator of a page, the format of a record. Formats without room for that (.att, .syms) never count as own.
+generator of a page, the format of a record. Formats without such a field (.att, .syms) never count as own.
 
 What Python's `json` accepts although JSON forbids it, or although no record here means it, is refused by the
 reader of JSON: NaN and infinities (also as `1e999`), a key that an object has twice, half of a surrogate
@@ -56,7 +56,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES, hint: str = "") -> byt
         if not path.is_file():
             raise FormatError("this is a directory or a device, not a file", path=path, hint=hint)
         with path.open("rb") as file:
-            # In parts: Python makes room for all that it is asked for, however small the file is.
+            # In parts: Python allocates all that it is asked for, however small the file is.
             data = bytearray()
             while len(data) <= max_bytes and (part := file.read(min(_PART, max_bytes + 1 - len(data)))):
                 data += part
@@ -221,7 +221,7 @@ def write_atomically(path: Path, text: str | bytes) -> None:
     """
     content = text if isinstance(text, bytes) else _encode(path, text)
     disk = Disk()
-    with _told(path):
+    with _write_errors(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             _write_into(path, content)
             return
@@ -244,11 +244,11 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         return
     making = folder.parent / f".{uuid.uuid4().hex}.new"
     disk = Disk()
-    with _told(folder):
+    with _write_errors(folder):
         disk.make_folder(making)
     try:
         yield making
-        with _told(folder):
+        with _write_errors(folder):
             disk.rename(making, folder)
             disk.sync(folder.parent)
     finally:
@@ -286,7 +286,7 @@ def claim_file(path: Path, *, force: bool = False) -> None:
     Raises:
         InputError: if it may not be replaced, or cannot be written.
     """
-    with _told(path):
+    with _write_errors(path):
         if path.is_dir():
             raise InputError(f"cannot write {path}: it is a folder; name a file")
         if path.exists():
@@ -326,7 +326,7 @@ def claim_folder(
     Raises:
         InputError: if it may not be filled, or cannot be written.
     """
-    with _told(folder):
+    with _write_errors(folder):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"cannot write {folder}: it is no folder; name another")
         left = {path for name in ignored for path in folder.glob(name)}
@@ -369,7 +369,7 @@ def _write_into(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     """Turns errors of the system into an error that names the place."""
     try:
         yield

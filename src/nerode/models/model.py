@@ -31,7 +31,7 @@ class Model(nn.Module):
     """A model of the zoo: `forward` for sequences, `step` for one position, both with the same state.
 
     Attributes:
-        claims: what is known of it; none for weights that nobody has looked at.
+        claims: what is known of it; none for weights that were not examined.
     """
 
     claims: tuple[ModelClaim, ...] = ()
@@ -120,7 +120,7 @@ class Model(nn.Module):
         return self.advance(x, state)
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Returns what `step` returns, without a look at x and the state first."""
+        """Returns what `step` returns, without checking x and the state first."""
         charge()
         stream, after = self._embed(x[:, None], state)
         stream = stream[:, 0]
@@ -171,7 +171,7 @@ class Model(nn.Module):
         return self.run(x, state)
 
     def run(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Returns what `forward` returns, without a look at x and the state first."""
+        """Returns what `forward` returns, without checking x and the state first."""
         charge()
         state = self.initial_state(len(x)) if state is None else state
         stream, after = self._through(x, state)

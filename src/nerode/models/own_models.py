@@ -1,8 +1,8 @@
 """Own models: modules of users beside those of the zoo, by what they offer and not by their class.
 
 A module that maps (x, state) to scores and state can be trained and asked word by word. With `step` and
-`initial_state` its states can be looked at, extracted, repaired and listed in proofs. With `trace` it shows
-them at its own speed, and with `transition` it gives out the linear map of each position. `as_layered` gives
+`initial_state` its states can be observed, extracted, repaired and listed in proofs. With `trace` it shows
+them at its own speed, and with `transition` it reports the linear map of each position. `as_layered` gives
 analyses one view of all of these: a list of layers, each with its inputs.
 """
 
@@ -33,7 +33,7 @@ MOST_STATES = 512
 
 @runtime_checkable
 class StatefulModule(Protocol):
-    """A module whose states can be looked at: `forward`, `step` and `initial_state` share them by name."""
+    """A module whose states can be observed: `forward`, `step` and `initial_state` share them by name."""
 
     def initial_state(self, batch: int) -> State:
         """Returns the state before the first position."""
@@ -45,7 +45,7 @@ class StatefulModule(Protocol):
 
 
 def is_stateful(model: nn.Module) -> bool:
-    """Returns whether the states of a module can be looked at, and have a fixed size."""
+    """Returns whether the states of a module can be observed and have a fixed size."""
     return isinstance(model, StatefulModule) and not getattr(model, "grows", False)
 
 
@@ -67,7 +67,7 @@ class OwnLayer:
         return found
 
     def transition(self, x: Tensor, state: State | None = None) -> Transition | None:
-        """Returns the linear map of each position; None if the module does not give it out."""
+        """Returns the linear map of each position; None if the module does not report it."""
         give = getattr(self.module, "transition", None)
         found = give(x, state) if callable(give) else None
         if found is not None and not isinstance(
@@ -88,7 +88,7 @@ class OwnLayer:
         return trace_steps(self, x, state)
 
     def squashed_recurrence(self) -> None:
-        """Returns nothing: the weights of an own cell are not known by name."""
+        """Returns None: the weights of an own cell are not known by name."""
         return
 
 

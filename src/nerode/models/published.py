@@ -275,7 +275,7 @@ _GROUPS = (
             "Siems2025",
             "deltaproduct-signed",
             {"heads": 8, "key_width": 32, "value_width": 32, "factors": factors},
-            note="products in a group, train length 128, test 512; the fewest factors that are said to "
+            note="products in a group, train length 128, test 512; the fewest factors reported to "
             "solve it; the width, heads times their size, is inferred",
             width=256,
             final_norm="rms",
@@ -433,11 +433,11 @@ def _counting() -> Iterator[PublishedModel]:
                 note + "; no positions, heads inferred",
             ),
         )
-        for model, settings, around, said in rows:
+        for model, settings, around, own_note in rows:
             yield _memory(
                 *("counting", model, settings),
                 suffix=f"-{size}",
-                note=said,
+                note=own_note,
                 width=size,
                 surroundings=around,
                 features=1,

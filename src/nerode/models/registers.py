@@ -21,6 +21,21 @@ from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import DiagonalSsm
 from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm, WeightWriter, combine
 
+SCALE = 64
+"""A signal that is 1, where SiLU or GELU acts on it: they keep this power of two, in every type."""
+
+SATURATED = 1000
+"""σ of this is exactly 1, and of minus this exactly 0, in every type."""
+
+STEP = 32
+"""Δ of a Mamba where a register moves; softplus keeps it, in every type."""
+
+_RATE_OF_ZERO = 64.0
+"""exp(-32 · 64) is 0 in every type."""
+
+_COUNTING = -64.0
+"""The logarithm of the rate of a counter: exp(-32 · exp(-64)) is 1 in every type."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Register:
@@ -48,7 +63,7 @@ class Register:
 
     @property
     def counts(self) -> bool:
-        """Whether it adds up what is written, for ever."""
+        """Whether the register is an accumulator (gate 1)."""
         return self.moves is None and self.signs is None and self.gate == 1 and self.write != PlaceForm()
 
     def switched(self, moving: Exact, holding: Exact) -> PlaceForm:
@@ -140,7 +155,7 @@ def _three_signs(move: GatedPlan | FixedPlan, i: int) -> PlaceForm | None:
 
 
 def _require_tied(registers: Sequence[Register], architecture: str) -> None:
-    """Raises NotCompilable if a register is written while it holds for ever, as a counter is."""
+    """Raises NotCompilable if an accumulator, as a counter is, is among the registers."""
     for register in registers:
         if register.counts:
             raise NotCompilable(
@@ -191,6 +206,23 @@ def log_odds(share: float, rest: float, saturated: float) -> float:
     if share <= 0 or rest <= 0:
         return -saturated if share <= 0 else saturated
     return math.log(share / rest)
+
+
+def log_rate(register: Register, architecture: str, *, signed: bool) -> float:
+    """Returns A_log, at which a step of Δ = 32 leaves the gate of a register; any will do if it never moves.
+
+    Raises:
+        NotCompilable: if the gate is out of range.
+    """
+    share = share_of(register.gate, architecture, signed=signed)
+    if register.counts:
+        return _COUNTING
+    return math.log({0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / STEP)
+
+
+def untied(gate: Exact) -> Exact:
+    """Returns the inverse of 1 - gate, by which a tied write is multiplied; 0 where nothing is written."""
+    return 0 if gate == 1 else Fraction(1 / (1 - to_float(gate)))
 
 
 def distinct_moves(registers: Sequence[Register]) -> list[PlaceForm]:

@@ -120,7 +120,7 @@ class Stream:
         return read
 
     def _learn(self, letter: int) -> None:
-        """Reads one letter by the interpreter and remembers what it did, if there is room."""
+        """Reads one letter by the interpreter and adds the transition to the table, unless it is full."""
         configuration, answer = self._interpreter.step(self._here[0], letter)
         self._here = (configuration, answer)
         before = self._row

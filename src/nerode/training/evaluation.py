@@ -71,7 +71,7 @@ def require_tests(task: Task, lengths: Sequence[int], *, all_of_them: bool = Tru
 
     Args:
         task: what draws them.
-        lengths: the lengths to look at.
+        lengths: the lengths to check.
         all_of_them: whether it is an error if a length has none; one is needed in any case.
 
     Raises:

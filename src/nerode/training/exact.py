@@ -265,7 +265,7 @@ class ExactRun:
         }
         plain, reply = None, Reply()
         if accuracy == 1.0:
-            before = self._pruner.kept()
+            before = self._pruner.memory()
             self._prune(rng)
             plain = self.plain(rng)
             reply = self.judge.examine(Check(words=self.words, model=plain))

@@ -23,7 +23,7 @@ _WITHOUT = {
     "three": "has no gates of three values",
     "rounded": "has no rounded memory",
 }
-"""What is said of a layer without such gates."""
+"""Reasons why a layer without such gates is refused."""
 
 
 def exact_forms(config: ModelConfig, gates: str) -> list[type[ExactGates]]:
@@ -130,7 +130,7 @@ class GatePruner:
         self._model, self._gates, self.state = model, gates, state
         self._before: dict[str, Tensor] = {}
 
-    def kept(self) -> dict[str, Tensor]:
+    def memory(self) -> dict[str, Tensor]:
         """Returns which gates have memory, and the fixed scores of the others."""
         return {
             f"{name}.{number}": getattr(gates, name).clone()
@@ -138,14 +138,14 @@ class GatePruner:
             for name in ("live", "idle")
         }
 
-    def restore(self, kept: Mapping[str, Tensor]) -> None:
+    def restore(self, memory: Mapping[str, Tensor]) -> None:
         """Gives gates the memory that they had."""
         for number, gates in enumerate(self._gates):
-            gates.live, gates.idle = kept[f"live.{number}"].clone(), kept[f"idle.{number}"].clone()
+            gates.live, gates.idle = memory[f"live.{number}"].clone(), memory[f"idle.{number}"].clone()
 
     def tensors(self) -> dict[str, Tensor]:
         """Returns what a checkpoint needs of it."""
-        return {**self.kept(), **{f"before.{name}": value for name, value in self._before.items()}}
+        return {**self.memory(), **{f"before.{name}": value for name, value in self._before.items()}}
 
     def fill(self, tensors: Mapping[str, Tensor]) -> None:
         """Goes on from a checkpoint."""
@@ -191,7 +191,7 @@ class GatePruner:
         if state.rest:
             return
         weights = {f"model.{name}": weight.clone() for name, weight in self._model.state_dict().items()}
-        self._before = {**weights, **self.kept()}
+        self._before = {**weights, **self.memory()}
         costs = self._costs(loss)
         most = max(1, int(state.share * sum(int(gates.live.sum()) for gates in self._gates)))
         state.taken = tuple(

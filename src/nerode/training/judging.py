@@ -3,7 +3,7 @@
 A judge is named in the spec and comes from outside. Training sees neither a proof nor a theorem: only words
 that the model answers incorrectly, a flag that ends the run, and a note for its record. A judge is a function
 of the models that it is shown. It counts its work and never measures time, so a run stays a pure function of
-its spec. It is never told the lengths of tests.
+its spec. It never sees the lengths of tests.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A run is a pure function of its spec. Data, initial weights and dropout have random streams of their own, and
 those of a step depend on its number alone. What is chosen on the way (longer sequences, an early end) is
-chosen by validation on the lengths of training; longer ones are looked at once, when all is done.
+chosen by validation on the lengths of training; longer ones are tested once, at the end.
 
 Random numbers need no place here: those of each step are drawn from the seed, the purpose and the number of
 the step. So a run that goes on from a checkpoint gives the same bits as one that was never stopped.
@@ -548,7 +548,7 @@ class Trainer:
         with ExitStack() as watched:
             for term in self.terms:
                 watched.enter_context(term.watch())
-            # Terms look at the layers after the pass, which is therefore made in one part.
+            # Terms read the layers after the pass, which is therefore made in one part.
             noisy = None if self.exact is None else self.exact.noisy(batch)
             whole = BatchPass(self.model, batch.inputs, state, parts=not self.terms, scores=noisy)
         loss: Tensor = self.task.loss(whole.scores, batch)

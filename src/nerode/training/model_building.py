@@ -107,7 +107,7 @@ def complete_model(spec: ModelSpec, task: Task) -> dict[str, Any]:
 def model_file_hashes(spec: ModelSpec) -> dict[str, str]:
     """Returns the SHA-256 of the file of the user's own module, by its name; empty without one.
 
-    What that module imports is not looked at.
+    What that module imports is not hashed.
     """
     path = builder_file(spec.module) if spec.module else None
     if path is None or not path.is_file():

@@ -147,7 +147,7 @@ class Attention(RecurrentLayer):
         return output, after
 
     def weights(self, x: Float[Tensor, "batch time inputs"]) -> Float[Tensor, "batch heads time time"]:
-        """Returns how much each position looks at each earlier one, from the start of a sequence."""
+        """Returns the attention weights of each position, from the start of a sequence."""
         require_features(self, x)
         q, after = self._extend(x, self.initial_state(len(x)))
         scores = torch.einsum("bthd,bshd->bhts", widened(q), widened(after["keys"])) / self.size**0.5

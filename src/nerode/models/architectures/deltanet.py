@@ -24,7 +24,7 @@ from nerode.models.base import LayerKind, State
 from nerode.models.exact_gates import SATURATED, ExactGates, GateForm, ThreeValuedGates, amount, straight
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.parts.delta_rule import AROUND, DeltaRule, DeltaSettings
-from nerode.models.registers import Register, log_odds, registers_of, set_taps
+from nerode.models.registers import SCALE, Register, log_odds, registers_of, set_taps
 from nerode.models.weight_writer import (
     ONE,
     BlockPlan,
@@ -105,7 +105,6 @@ _SATURATED = 48
 """σ is 1 here, and at its negative too small to move a number in any type. A larger one would be steeper
 where β is to be 1, between the two ends, and so blow up what was rounded before."""
 
-_SCALE = 64
 _TOLERANCE = 1e-9
 
 _PLAIN = {
@@ -151,9 +150,9 @@ class DeltaWriter(WeightWriter):
         if layer.decay is not None:
             layer.decay.bias.fill_(-_SATURATED)
         if layer.gate is not None:
-            set_rows(layer.gate, [PlaceForm({ONE: _SCALE})] * layer.gate.out_features)
+            set_rows(layer.gate, [PlaceForm({ONE: SCALE})] * layer.gate.out_features)
         for head, place in enumerate(block.states):
-            layer.output.weight[place, head] = 1 if layer.gate is None else 1 / _SCALE
+            layer.output.weight[place, head] = 1 if layer.gate is None else 1 / SCALE
         if isinstance(mirrors, ReflectionPlan):
             self._fill_mirrors(layer, block, mirrors)
         else:

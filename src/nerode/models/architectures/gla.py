@@ -26,7 +26,7 @@ from nerode.models.parts.linear_attention import (
     draw_xavier,
     split_heads,
 )
-from nerode.models.registers import distinct_moves, registers_of, share_of
+from nerode.models.registers import SCALE, distinct_moves, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
@@ -109,7 +109,6 @@ class Gla(LinearAttention):
 
 
 _HOLD, _FORGET = 1000.0, -20_000.0
-_SCALE = 64
 
 
 class GlaWriter(WeightWriter):
@@ -138,14 +137,14 @@ class GlaWriter(WeightWriter):
         set_rows(layer.key, [r.write for r in registers])
         set_rows(layer.gate_down, signals)
         assert layer.output_gate is not None
-        layer.output_gate.bias.fill_(_SCALE)
+        layer.output_gate.bias.fill_(SCALE)
         for i, register in enumerate(registers):
             logit = self._logit(register.gate, layer.settings.temperature)
             layer.gate_up.bias[i] = logit if register.moves is None else _HOLD
             if register.moves is not None:
                 layer.gate_up.weight[i, signals.index(register.moves)] = logit - _HOLD
             layer.learned_start[i] = to_float(register.start)
-            layer.output.weight[register.place, i] = 1 / _SCALE
+            layer.output.weight[register.place, i] = 1 / SCALE
 
     def _logit(self, gate: Exact, temperature: float) -> float:
         value = share_of(gate, self.architecture)

@@ -31,7 +31,7 @@ from nerode.models.kernels.linear import Linear, linear
 from nerode.models.kernels.scan import diagonal_scan
 from nerode.models.native.calls import apply
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
-from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
+from nerode.models.registers import SATURATED, SCALE, distinct_moves, registers_of, set_taps, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 _SHARPNESS = 8.0
@@ -162,7 +162,7 @@ class Griffin(RecurrentLayer):
         return *self._recurrence(u, state, after), after
 
     def _recurrence(self, u: Tensor, state: State, after: State) -> tuple[Tensor, Tensor]:
-        """The gates and what is written at each position; `after` is told that there was one."""
+        """The gates and what is written at each position; `after` notes that there was one."""
         log_gate = -_SHARPNESS * torch.sigmoid(self.recurrence_gate(u)) * softplus(self.decay)
         gate = log_gate.exp()
         if self.settings.signed:
@@ -198,8 +198,6 @@ class _BoundedSquareRoot(torch.autograd.Function):
         return gradient / (2 * root).clamp(min=1 / _STEEPEST)
 
 
-_SATURATED = 1000
-_SCALE = 64
 _SHARPNESS = 8
 _DECAY_OF_ZERO = 128.0
 """exp(-8 · 128) is 0 in every type."""
@@ -231,24 +229,24 @@ class GriffinWriter(WeightWriter):
         signed = layer.settings.signed
         set_rows(layer.linear_x, [r.write.scaled(_undo(r.gate)) for r in registers])
         set_rows(layer.linear_x, signals, first=n)
-        set_rows(layer.linear_y, [PlaceForm({ONE: _SCALE})] * n)
+        set_rows(layer.linear_y, [PlaceForm({ONE: SCALE})] * n)
         set_taps(layer.convolution, registers)
-        layer.input_gate.bias.fill_(_SATURATED)
-        layer.recurrence_gate.bias.fill_(-_SATURATED)
+        layer.input_gate.bias.fill_(SATURATED)
+        layer.recurrence_gate.bias.fill_(-SATURATED)
         for i, register in enumerate(registers):
             if register.moves is None:
-                layer.recurrence_gate.bias[i] = _SATURATED
+                layer.recurrence_gate.bias[i] = SATURATED
             else:
-                layer.recurrence_gate.weight[0, i, n + signals.index(register.moves)] = 2 * _SATURATED
+                layer.recurrence_gate.weight[0, i, n + signals.index(register.moves)] = 2 * SATURATED
             layer.decay[i] = self._decay(register.gate, signed=signed)
             layer.learned_start[i] = to_float(register.start)
-            layer.linear_out.weight[register.place, i] = 1 / _SCALE
+            layer.linear_out.weight[register.place, i] = 1 / SCALE
 
     def _decay(self, gate: Exact, *, signed: bool) -> float:
         """Λ, at which r = 1 gives a gate."""
         share = share_of(gate, self.architecture, signed=signed)
         if share == 1:
-            return -float(_SATURATED)
+            return -float(SATURATED)
         return _DECAY_OF_ZERO if share == 0 else math.log(math.expm1(-math.log(share) / _SHARPNESS))
 
 

@@ -19,7 +19,7 @@ from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, 
 from nerode.models.exact_gates import ExactGates, GateForm
 from nerode.models.kernels.linear import Linear
 from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier, split_heads
-from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.registers import SATURATED, SCALE, log_odds, registers_of, share_of, untied
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
@@ -93,10 +93,6 @@ class Hgrn2(LinearAttention):
         return self.output(self.norm(reading.flatten(-2)))  # type: ignore[no-any-return]
 
 
-_SATURATED = 1000
-_SCALE = 64
-
-
 class Hgrn2Writer(WeightWriter):
     """Writes diagonal layers: a head with one forget gate and one column per register.
 
@@ -113,21 +109,16 @@ class Hgrn2Writer(WeightWriter):
     def fill(self, layer: Hgrn2, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         registers = registers_of(block, self.architecture)
-        set_rows(layer.query, [PlaceForm({ONE: _SCALE})] * len(registers))
-        set_rows(layer.forget, [r.switched(self._logit(r.gate), _SATURATED) for r in registers])
-        set_rows(layer.value, [r.write.scaled(_undo(r.gate)) for r in registers])
+        set_rows(layer.query, [PlaceForm({ONE: SCALE})] * len(registers))
+        set_rows(layer.forget, [r.switched(self._logit(r.gate), SATURATED) for r in registers])
+        set_rows(layer.value, [r.write.scaled(untied(r.gate)) for r in registers])
         for i, register in enumerate(registers):
             layer.learned_start[i] = to_float(register.start)
-            layer.output.weight[register.place, i] = 1 / _SCALE
+            layer.output.weight[register.place, i] = 1 / SCALE
 
     def _logit(self, gate: Exact) -> Fraction:
         value = share_of(gate, self.architecture)
-        return Fraction(log_odds(value, 1 - value, _SATURATED))
-
-
-def _undo(gate: Exact) -> Exact:
-    """The inverse of the factor 1 - f; a register that always holds is never written."""
-    return 0 if gate == 1 else Fraction(1 / (1 - to_float(gate)))
+        return Fraction(log_odds(value, 1 - value, SATURATED))
 
 
 class ExactHgrn2(ExactGates):

@@ -1,4 +1,4 @@
-"""Local attention: each position looks at the last few, with one head of keys and values for all queries.
+"""Local attention: each position attends to the last few, with one head of keys and values for all queries.
 
     q, k, v = q_proj x, k_proj x, v_proj x
     y_t     = Σ_s softmax_s(qᵀ_t R(s - t) k_s / √size) v_s        t - window < s ≤ t, for each head of q
@@ -34,7 +34,7 @@ class LocalAttentionSettings:
 
     Attributes:
         heads: number of heads of queries; None for one for every 128 inputs, and at least one.
-        window: number of positions that a position looks at, itself included.
+        window: number of positions that a position attends to, itself included.
         rotary: the share of the features of a head that is rotated; 0 for no positions at all.
     """
 

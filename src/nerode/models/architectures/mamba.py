@@ -37,7 +37,7 @@ from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
-from nerode.models.registers import distinct_moves, registers_of, set_taps, share_of
+from nerode.models.registers import SCALE, STEP, distinct_moves, log_rate, registers_of, set_taps
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows
 
 
@@ -202,18 +202,8 @@ class Mamba(RecurrentLayer):
         return output
 
 
-_STEP = 32
-"""Δ where a register moves."""
-
-_SCALE = 64
-"""u of a signal that is 1: a power of two that SiLU keeps, in every type."""
-
 _NEVER = -1000.0
-_RATE_OF_ZERO = 64.0
-"""exp(-32 · 64) is 0 in every type."""
-
-_COUNTING = -64.0
-"""A_log of a counter: exp(-32 · exp(-64)) is 1 in every type."""
+"""softplus of this is 0 in every type."""
 
 
 class MambaWriter(WeightWriter):
@@ -247,31 +237,25 @@ class MambaWriter(WeightWriter):
         signals = distinct_moves(registers)
         n, rank = len(registers), layer.rank
         constant = n + len(signals)
-        set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers])
-        set_rows(layer.in_proj, [s.scaled(_SCALE) for s in signals], first=n)
-        set_rows(layer.in_proj, [PlaceForm({ONE: _SCALE})] * (1 + layer.channels), first=constant)
+        set_rows(layer.in_proj, [r.write.scaled(SCALE) for r in registers])
+        set_rows(layer.in_proj, [s.scaled(SCALE) for s in signals], first=n)
+        set_rows(layer.in_proj, [PlaceForm({ONE: SCALE})] * (1 + layer.channels), first=constant)
         assert layer.convolution is not None
         set_taps(layer.convolution, registers)
         for number in range(len(signals)):
-            layer.x_proj.weight[number, n + number] = 1 / _SCALE
-        layer.x_proj.weight[rank, constant] = 1 / (_STEP * _SCALE * _SCALE)
-        layer.x_proj.weight[rank + 1, constant] = 1 / _SCALE
+            layer.x_proj.weight[number, n + number] = 1 / SCALE
+        layer.x_proj.weight[rank, constant] = 1 / (STEP * SCALE * SCALE)
+        layer.x_proj.weight[rank + 1, constant] = 1 / SCALE
         layer.dt_proj.bias.fill_(_NEVER)
         for i, register in enumerate(registers):
             if register.moves is None:
                 held = register.gate == 1 and not register.counts
-                layer.dt_proj.bias[i] = _NEVER if held else _STEP
+                layer.dt_proj.bias[i] = _NEVER if held else STEP
             else:
-                layer.dt_proj.weight[i, signals.index(register.moves)] = _STEP - _NEVER
-            share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
-            layer.A_log[i] = _COUNTING if register.counts else math.log(_rate(share))
+                layer.dt_proj.weight[i, signals.index(register.moves)] = STEP - _NEVER
+            layer.A_log[i] = log_rate(register, self.architecture, signed=layer.settings.signed)
             layer.learned_start[i] = to_float(register.start)
-            layer.out_proj.weight[register.place, i] = register.sign / _SCALE
-
-
-def _rate(share: float) -> float:
-    """The rate at which one step leaves a share; any will do for a register that never moves."""
-    return {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
+            layer.out_proj.weight[register.place, i] = register.sign / SCALE
 
 
 class ExactMamba(ExactGates):

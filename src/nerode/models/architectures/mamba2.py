@@ -13,7 +13,6 @@ in [0,1]; with `signed` it is 2 exp(Δ A) - 1, in [-1,1].
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,7 +36,7 @@ from nerode.models.kernels.matrix_scan import decay_scan
 from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
 from nerode.models.parts.state_space import StepSizes
-from nerode.models.registers import registers_of, set_taps, share_of
+from nerode.models.registers import SCALE, STEP, log_rate, registers_of, set_taps
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 _EPSILON = 1e-5
@@ -214,13 +213,8 @@ def _number_of_heads(channels: int, head_size: int, groups: int) -> int:
     return heads
 
 
-_STEP, _NEVER = 32, -1000
-_SCALE = 64
-_RATE_OF_ZERO = 64.0
-_COUNTING = -64.0
-"""A_log of a counter: exp(-32 · exp(-64)) is 1 in every type."""
-
-_STORED = _STEP * _SCALE * _SCALE
+_NEVER = -1000
+_STORED = STEP * SCALE * SCALE
 
 
 class Mamba2Writer(WeightWriter):
@@ -255,21 +249,19 @@ class Mamba2Writer(WeightWriter):
         n = layer.channels
         set_taps(layer.convolution, registers)
         layer.dt_bias.fill_(_NEVER)
-        constant = PlaceForm({ONE: _SCALE})
+        constant = PlaceForm({ONE: SCALE})
         set_rows(layer.in_proj, [constant] * n)
-        set_rows(layer.in_proj, [r.write.scaled(_SCALE) for r in registers], first=n)
+        set_rows(layer.in_proj, [r.write.scaled(SCALE) for r in registers], first=n)
         set_rows(layer.in_proj, [constant] * 2, first=2 * n)
         for i, register in enumerate(registers):
             if register.moves is not None:
-                rise = combine([(register.moves, _STEP - _NEVER)])
+                rise = combine([(register.moves, STEP - _NEVER)])
                 set_rows(layer.in_proj, [rise], first=2 * n + 2 + i)
             elif register.gate != 1 or register.counts:
-                layer.dt_bias[i] = _STEP
-            share = share_of(register.gate, self.architecture, signed=layer.settings.signed)
-            rate = {0.0: _RATE_OF_ZERO, 1.0: 1.0}.get(share) or -math.log(share) / _STEP
-            layer.A_log[i] = _COUNTING if register.counts else math.log(rate)
+                layer.dt_bias[i] = STEP
+            layer.A_log[i] = log_rate(register, self.architecture, signed=layer.settings.signed)
             layer.learned_start[i] = _STORED * to_float(register.start)
-            layer.out_proj.weight[register.place, i] = register.sign / (_STORED * _SCALE * _SCALE)
+            layer.out_proj.weight[register.place, i] = register.sign / (_STORED * SCALE * SCALE)
 
 
 _LARGE = 2.0**12

@@ -22,7 +22,7 @@ from nerode.models.base import DiagonalTransition, LayerKind, RecurrentLayer, St
 from nerode.models.exact_gates import ExactGates
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.registers import log_odds, registers_of, share_of
+from nerode.models.registers import SATURATED, log_odds, registers_of, share_of, untied
 from nerode.models.weight_writer import BlockPlan, WeightWriter
 
 
@@ -96,10 +96,6 @@ class MinGru(RecurrentLayer):
         return 2 * gate - 1 if self.settings.signed else gate, torch.sigmoid(score) * candidate
 
 
-_SATURATED = 1000
-"""σ of this is exactly 1, and of minus this exactly 0, in every type."""
-
-
 class MinGruWriter(WeightWriter):
     """Writes diagonal layers: a unit for each place of the stream, of which some are registers.
 
@@ -114,14 +110,13 @@ class MinGruWriter(WeightWriter):
 
     def fill(self, layer: MinGru, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
-        layer.gate.bias.fill_(_SATURATED)
+        layer.gate.bias.fill_(SATURATED)
         for register in registers_of(block, self.architecture):
             place, kept = register.place, share_of(register.gate, self.architecture)
-            score = register.switched(Fraction(log_odds(1 - kept, kept, _SATURATED)), -_SATURATED)
+            score = register.switched(Fraction(log_odds(1 - kept, kept, SATURATED)), -SATURATED)
             layer.gate.bias[place] = 0
             layer.gate.weight[place] = score.row(layer.inputs)
-            share = 0 if register.gate == 1 else Fraction(1 / (1 - to_float(register.gate)))
-            layer.candidate.weight[place] = register.write.scaled(share).row(layer.inputs)
+            layer.candidate.weight[place] = register.write.scaled(untied(register.gate)).row(layer.inputs)
             layer.learned_start[place] = to_float(register.start)
 
 

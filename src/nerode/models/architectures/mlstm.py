@@ -45,7 +45,7 @@ from nerode.models.parts.matrix_memory import (
     mlstm_transition,
 )
 from nerode.models.parts.short_convolution import ShortConvolution, first_window, look_back
-from nerode.models.registers import Register, log_odds, registers_of, share_of
+from nerode.models.registers import SATURATED, Register, log_odds, registers_of, share_of
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
 
 
@@ -67,7 +67,7 @@ class MLstmSettings:
         norm_epsilon: what the norm of a large layer adds to a variance.
         output_gate: whether a cell has the gate σ(W_o x + b_o).
         expansion: width inside a block as a multiple of the width.
-        window: positions that the convolution of a block looks at.
+        window: positions that the convolution of a block sees.
         projection_block: features that the maps to q, k, v of a block mix.
         num_blocks: blocks of the whole model, by which the last map of a block is scaled at the start.
     """
@@ -302,7 +302,6 @@ def _log_forget(logit: Tensor, settings: MLstmSettings) -> Tensor:
     return nn.functional.logsigmoid(logit) if settings.forget == "sigmoid" else logit
 
 
-_SATURATED = 1000
 _KEY = Fraction(1, 1024)
 
 
@@ -325,9 +324,9 @@ class MLstmWriter(WeightWriter):
     def fill(self, layer: MLstmCell, block: BlockPlan) -> None:
         """Sets the weights of a layer."""
         assert layer.output_gate is not None
-        layer.output_gate.bias.fill_(_SATURATED)
-        layer.forget_gate.bias.fill_(_SATURATED)
-        layer.input_gate.bias.fill_(-_SATURATED)
+        layer.output_gate.bias.fill_(SATURATED)
+        layer.forget_gate.bias.fill_(SATURATED)
+        layer.input_gate.bias.fill_(-SATURATED)
         for register in registers_of(block, self.architecture, tied=False):
             head = register.place
             if register.counts:
@@ -353,15 +352,15 @@ class MLstmWriter(WeightWriter):
     def _set_gates(self, layer: MLstmCell, register: Register) -> None:
         head, forget = register.place, self._logit(register.gate)
         moves = PlaceForm({}, 1) if register.moves is None else register.moves
-        set_rows(layer.forget_gate, [combine([(moves, forget - _SATURATED)])], first=head)
-        set_rows(layer.input_gate, [combine([(moves, _SATURATED)])], first=head)
+        set_rows(layer.forget_gate, [combine([(moves, forget - SATURATED)])], first=head)
+        set_rows(layer.input_gate, [combine([(moves, SATURATED)])], first=head)
 
     def _logit(self, gate: Exact) -> Fraction:
         """The logit of a forget gate; a gate of 1 that writes would let the normaliser grow."""
         value = share_of(gate, self.architecture)
         if value == 1:
             raise NotCompilable(self.architecture, [f"a gate that writes is {gate}; here it lies below 1"])
-        return Fraction(log_odds(value, 1 - value, _SATURATED))
+        return Fraction(log_odds(value, 1 - value, SATURATED))
 
 
 _CONSTANT = 32.0

@@ -27,7 +27,7 @@ from nerode.models.kernels.choice_scan import choice_scan, choose_rows
 from nerode.models.kernels.linear import Linear, linear
 from nerode.models.parts.precision import as_complex, widened
 from nerode.models.parts.time_invariant import DenseLayer
-from nerode.models.registers import Register, distinct_moves, log_odds, read_registers
+from nerode.models.registers import SATURATED, SCALE, Register, distinct_moves, log_odds, read_registers
 from nerode.models.weight_writer import (
     BlockPlan,
     GatedPlan,
@@ -149,10 +149,6 @@ def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(Linear(inputs, hidden), nn.GELU(), Linear(hidden, outputs))
 
 
-_SATURATED = 1000.0
-_SCALE = 64.0
-
-
 class PdSsmWriter(WeightWriter):
     """Writes layers of permutation times diagonal, and diagonal ones.
 
@@ -178,7 +174,7 @@ class PdSsmWriter(WeightWriter):
             return
         assert layer.B is not None
         for letter, place in enumerate(block.letters):
-            layer.S.weight[letter, place] = _SATURATED
+            layer.S.weight[letter, place] = SATURATED
         self._fill_matrices(layer, block)
         for part, writes in enumerate(self._writes(block)):
             for i, form in enumerate(writes):
@@ -193,8 +189,8 @@ class PdSsmWriter(WeightWriter):
         assert block.layer is not None
         move = block.layer.move
         sizes, phases = _last(layer.size), _last(layer.phase)
-        sizes.bias.fill_(_SATURATED)
-        phases.bias.fill_(-_SATURATED)
+        sizes.bias.fill_(SATURATED)
+        phases.bias.fill_(-SATURATED)
         if isinstance(move, GatedPlan):
             self._fill_registers(layer, block)
             return
@@ -204,22 +200,22 @@ class PdSsmWriter(WeightWriter):
             for j, i in enumerate(images):
                 layer.dictionary[letter, i, j] = 1
             for mlp in (layer.size, layer.phase):
-                _first(mlp).weight[letter, block.letters[letter]] = _SCALE
+                _first(mlp).weight[letter, block.letters[letter]] = SCALE
             for j, value in enumerate(diagonal):
                 size, turn = _polar(to_complex(value))
-                _set(sizes.weight, j, letter, _logit(size) - _SATURATED)
-                _set(phases.weight, j, letter, _logit(turn) + _SATURATED)
+                _set(sizes.weight, j, letter, _logit(size) - SATURATED)
+                _set(phases.weight, j, letter, _logit(turn) + SATURATED)
 
     def _fill_registers(self, layer: PdSsm, block: BlockPlan) -> None:
         """Sets P to the identity; hidden units say when registers move."""
         registers = self._registers(block)
         signals = distinct_moves(registers)
         for mlp in (layer.size, layer.phase):
-            set_rows(_first(mlp), [form.scaled(int(_SCALE)) for form in signals])
+            set_rows(_first(mlp), [form.scaled(SCALE) for form in signals])
         for i, register in enumerate(registers):
             layer.dictionary[:, i, i] = 1
             size, turn = _polar(to_complex(register.gate))
-            changes = (_logit(size) - _SATURATED, _logit(turn) + _SATURATED)
+            changes = (_logit(size) - SATURATED, _logit(turn) + SATURATED)
             for mlp, change in zip((layer.size, layer.phase), changes, strict=True):
                 if register.moves is None:
                     _last(mlp).bias[i] += change
@@ -248,7 +244,7 @@ class PdSsmWriter(WeightWriter):
 
 
 def _set(weight: Tensor, state: int, letter: int, logit: float) -> None:
-    weight[state, letter] = logit / _SCALE
+    weight[state, letter] = logit / SCALE
 
 
 def _polar(value: complex) -> tuple[float, float]:
@@ -257,7 +253,7 @@ def _polar(value: complex) -> tuple[float, float]:
 
 
 def _logit(share: float) -> float:
-    return log_odds(share, 1 - share, _SATURATED)
+    return log_odds(share, 1 - share, SATURATED)
 
 
 def _first(mlp: nn.Sequential) -> nn.Linear:

@@ -63,12 +63,12 @@ def shifted(initial: Tensor, states: Tensor) -> Tensor:
 
 
 def empty_states(inputs: Tensor, weight: Tensor) -> Tensor:
-    """Returns room for the states of a cell."""
+    """Returns an uninitialised tensor for the states of a cell."""
     return inputs.new_empty(*inputs.shape[:2], weight.shape[-1])
 
 
 def empty_gates(states: Tensor, count: int, *, keep: bool) -> Tensor:
-    """Returns room for so many numbers per unit; an empty tensor where nothing is to be kept."""
+    """Returns an uninitialised tensor of `count` numbers per unit; an empty one unless `keep`."""
     batch, time, hidden = states.shape
     return states.new_empty(batch, time, count * hidden) if keep else states.new_empty(0)
 

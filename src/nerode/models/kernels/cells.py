@@ -160,7 +160,7 @@ def _checked_start(
     gates: int,
     read: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """The initial state, after a look at all that is given."""
+    """The initial state; raises InputError if shapes, types or devices do not agree."""
     require_sequence("inputs", inputs, "batch time gates*hidden")
     require_sequence("weight", weight, "gates*hidden hidden")
     (batch, _, features), hidden = inputs.shape, weight.shape[-1]

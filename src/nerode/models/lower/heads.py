@@ -141,7 +141,7 @@ class ScoreDesign:
         gap: what the score of a position that does not match is below.
         soft_slope: of heads that look softly one position back.
         horizon: number of positions up to which means are compared.
-        query: the share of the gap that queries carry; weights in float16 have no room for all of it.
+        query: the share of the gap that queries carry; weights in float16 cannot hold all of it.
     """
 
     slope: int

@@ -4,8 +4,7 @@ A lowering is a way to make the weights. The whole model as published is written
 star-free network, where there is a construction. Layers in the zoo's surroundings do not see their state
 before the letter: where there is a convolution, it remembers that state; elsewhere cascades keep it by
 retentive overwrites. For these each format first gets the gate that forgets soonest, so that the model has
-few states in it and `certify_module` can look at them all, and then the usual one, which leaves more room for
-roundings.
+few states in it and a closure can list them all, and then the usual one, which tolerates more rounding.
 """
 
 from __future__ import annotations

@@ -391,7 +391,7 @@ class WholeModel(ABC, Generic[BlockT]):
         )
 
     def stream_width(self, least: int = 1) -> int:
-        """Returns the width of the stream: a power of two with room for the groups and four constants."""
+        """Returns the width of the stream: a power of two that holds the groups and four constants."""
         return 1 << (max(self.width + 4, least) - 1).bit_length()
 
     def _fill_embedding(self, table: Tensor, unit: float) -> None:

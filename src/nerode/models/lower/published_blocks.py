@@ -310,7 +310,7 @@ class GegluBlock(StreamBlock):
     """One recurrent block and its GeGLU part, whose hidden units are the units.
 
     Attributes:
-        moved_by: for each register, the channel that says when it moves.
+        moved_by: for each register, the channel that signals when it moves.
         units: the form of each hidden unit of the GeGLU part.
         shown: (place, channel) → units of the stream.
     """
@@ -326,8 +326,8 @@ class WholeGriffin(WholeModel[GegluBlock]):
     What is ready after the recurrent part of block b has the number 2b - 1, after its GeGLU part 2b.
 
     A register is a channel of the RG-LRU that holds (gate exactly 1, nothing is written) or takes the value
-    that it reads, 0 or 1 (gate exactly 0). When it moves is said by a channel of the same block, which the
-    gates read: they are one block, so that each register sees each signal. A level has a register for each
+    that it reads, 0 or 1 (gate exactly 0). A channel of the same block signals when it moves; the gates
+    read it: they are one block, so that each register sees each signal. A level has a register for each
     label but the start; the start is shown where none of them is 1, so that the zero state shows it. Labels
     before the letter are registers of their own, whose channels come one letter late by the convolution.
 

@@ -160,7 +160,7 @@ class _Planner:
         self.found.update(zip(layer.outputs, outputs, strict=True))
 
     def _before(self, layer: Layer, block: BlockPlan) -> list[PlaceForm]:
-        """Adds the block that remembers the states of the last one, as far as the readout looks at them."""
+        """Adds the block that remembers the states of the last one, as far as the readout reads them."""
         rows = (*layer.readout_units.rows, *layer.readout.rows)
         read = {j - len(layer.reads) - layer.width for row in rows for j, _ in row}
         memory, found = BlockPlan(), []
@@ -323,31 +323,31 @@ class _Finder:
             self.constant = self.constant and not any(rows)
 
     def explore(self, most: int) -> None:
-        """Looks at the first configurations, breadth first."""
+        """Visits the first configurations, breadth first."""
         start = self.interpreter.start()
         waiting, seen = deque([start]), {start}
         while waiting:
             configuration = waiting.popleft()
             for letter in range(len(self.network.alphabet)):
-                self._look(configuration, letter)
+                self._note_updates(configuration, letter)
                 following = self.interpreter.step(configuration, letter)[0]
                 if following not in seen and len(seen) < most:
                     seen.add(following)
                     waiting.append(following)
 
     def wander(self, length: int, random: np.random.Generator) -> None:
-        """Looks along a random word whose letters are legal more often than not."""
+        """Visits the configurations along a random word whose letters are legal more often than not."""
         configuration, legal = self.interpreter.start(), self.network.decoder.empty.symbols
         letters = len(self.network.alphabet)
         for _ in range(length):
             letter = int(random.integers(letters))
             if legal and random.random() < 0.9:
                 letter = int(random.choice(sorted(legal)))
-            self._look(configuration, letter)
+            self._note_updates(configuration, letter)
             configuration, answer = self.interpreter.step(configuration, letter)
             legal = answer.legal.symbols
 
-    def _look(self, configuration: NetworkState, letter: int) -> None:
+    def _note_updates(self, configuration: NetworkState, letter: int) -> None:
         stream = self.interpreter.stream(configuration, letter)
         for layer, found, known_reads in zip(self.network.layers, self.found, self.seen, strict=True):
             reads = tuple(stream[name] for name in layer.reads)

@@ -20,7 +20,7 @@ FLAGS = {
     "avx2": ("-march=haswell",),
     "avx512": ("-march=skylake-avx512", "-mprefer-vector-width=512"),
 }
-"""The instruction sets, each including the one before it, and what the compiler is told for each."""
+"""The instruction sets, each including the one before it, and the compiler's flags for each."""
 
 COMMON = (
     *("-std=c++17", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-g0"),

@@ -2,7 +2,7 @@
 
 Positions enter by rotations of queries and keys (RoPE) or by a penalty for distance (ALiBi). Inside chunks, a
 position sees its own chunk up to itself, and no other. The state is the chunk that is not full yet: as many
-slots as a chunk has positions, zeros where none came.
+slots as a chunk has positions, zeros in the empty ones.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class DeltaSettings:
         key_width: rows of each state, the size of a key; None for inputs / heads.
         value_width: columns of each state, the size of a value; None for inputs / heads.
         signed: whether β is 2σ instead of σ, so that the eigenvalue 1 - β lies in [-1, 1].
-        convolution: positions that the short convolution looks at; 0 for none.
+        convolution: positions that the short convolution sees; 0 for none.
         activation: what is applied to queries, keys and values.
         key_norm: whether keys are divided by their length.
         query_norm: whether queries are divided by their length.

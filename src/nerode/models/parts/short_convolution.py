@@ -23,7 +23,7 @@ class ShortConvolution(nn.Module):
 
     Args:
         channels: number of channels.
-        size: number of positions that an output looks at, itself included.
+        size: number of positions that an output reads, itself included.
         bias: whether there is a b.
     """
 

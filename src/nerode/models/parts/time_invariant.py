@@ -131,7 +131,7 @@ def finite_convolution(
     """Returns y_t = Σ_j kernel_j x_{t-j}.
 
     Args:
-        seen: the inputs x, after the size - 1 inputs that came before them.
+        seen: the inputs x, after the size - 1 inputs before them.
         kernel: the weight of each age, the newest first.
     """
     batch, size = len(seen), kernel.shape[1]

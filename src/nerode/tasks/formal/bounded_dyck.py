@@ -121,7 +121,7 @@ class BoundedDyck(Task):
 def random_paths(length: int, depth: int, count: int, rng: np.random.Generator) -> Bools:
     """Returns random balanced paths (True opens) of a length: fair steps where both are possible.
 
-    The steps are those of a fair walk between 0 and `depth` that is told to be at 0 after `length` steps.
+    The steps are those of a fair walk between 0 and `depth`, conditioned on being at 0 after `length` steps.
     """
     even_half(length)
     up = _chances(length, depth)

@@ -122,7 +122,7 @@ class NgramText(NextToken):
             words.append(np.where(ended, end, chosen)[:, None])
             if ended.all():
                 break
-            # What follows the end is not looked at, but it has to be a word.
+            # What follows the end is ignored, but it has to be a word.
             scores, state = answer(torch.from_numpy(np.where(ended, 0, chosen)[:, None]), state)
         rows = np.concatenate(words, axis=1).tolist()
         return [tuple(row[: row.index(end)] if end in row else row) for row in rows]

@@ -34,7 +34,7 @@ _SOURCES = 128
 """Later rounds edit many words in several ways each: few edits of a long word may take it out."""
 
 _TRIED = 3
-"""Rounds after which it is looked at how many words were thrown away."""
+"""Rounds after which the share of rejected words is checked."""
 
 _KEPT = 4
 """One of so many words has to be kept; otherwise scripts are drawn, if their automaton is small."""

@@ -196,8 +196,8 @@ class BracketWords(WordSource):
         """Returns what stacks allow: another open bracket, the one that closes the last, or the end."""
         depths, tops = stack_tops(words, self._depth)
         found = np.zeros((*words.shape, 2 * self._kinds + 1), dtype=np.bool_)
-        room = depths >= 0 if self._depth is None else (depths >= 0) & (depths < self._depth)
-        found[..., :-1:2] = room[..., None]
+        may_open = depths >= 0 if self._depth is None else (depths >= 0) & (depths < self._depth)
+        found[..., :-1:2] = may_open[..., None]
         found[..., 1::2] = tops[..., None] == np.arange(self._kinds)
         found[..., -1] = depths == 0
         return found

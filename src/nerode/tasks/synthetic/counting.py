@@ -119,11 +119,11 @@ def count_offsets(answer: Answer, batch: Batch, on: int) -> dict[str, int]:
     It is predicted if the answers are ones until the last step of the time on, and a zero there.
     """
     scores, _ = answer(batch.inputs, None)
-    said = scores[..., 0] > 0
+    answered = scores[..., 0] > 0
     ends = batch.inputs[..., 0].bool() & ~batch.targets[..., 0].bool()
-    right = ends & ~said
+    right = ends & ~answered
     for back in range(1, on):
-        right[:, back:] &= said[:, :-back]
+        right[:, back:] &= answered[:, :-back]
     return {"shown": int(ends.sum()), "predicted": int(right.sum())}
 
 
@@ -147,7 +147,7 @@ class CountingSettings:
         on: steps for which the signal is on (ISI).
         off: the fewest and the most steps for which it is off (ITI).
         length: steps of a sequence of training.
-        learn: what the loss looks at: "all" steps, as published, or those that are "determined".
+        learn: the steps in the loss: "all" steps, as published, or those that are "determined".
     """
 
     on: int = 10

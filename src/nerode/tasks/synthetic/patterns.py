@@ -1,4 +1,4 @@
-"""Copying, denoising and associative recall: what was read has to be said again.
+"""Copying, denoising and associative recall: what was read has to be repeated.
 
 A sequence has S pattern letters and T blanks, then the signal and S-1 blanks: T + 2S letters. The pattern is
 due from the signal on. Either S or T is mixed in training; the length of a sequence then says which value it
