@@ -30,7 +30,7 @@ COMMANDS = {
         ["train", "parity", "--arch", "gru", "--steps", "4", "--lengths", "40", "--set", "model.width=4"]
     ],
     "cli/prove.py": [["prove", "last"], ["prove", "compiled"]],
-    "cli/automaton.py": [["analyse", "last", "--automaton", "--longest", "8"]],
+    "cli/analyse.py": [["analyse", "last", "--automaton", "--longest", "8"]],
     "cli/import_weights.py": [
         ["import", "cell.safetensors", "--language", "parity", "--recognise", "-o", "imported"]
     ],

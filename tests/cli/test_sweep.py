@@ -93,7 +93,10 @@ def test_show_one_run(folder):
     assert "model.layers" in text
     assert items[0]["key"] in text
     assert run("runs", "show", str(folder / "runs"), "xyz").code == 2
-    assert "4 runs begin with ''" in run("runs", "show", str(folder / "runs"), "").err
+    assert "no run begins with 'runs'" in run("runs", "show", str(folder / "runs"), "").err
+    # The folder of a run says all.
+    assert run("runs", "show", str(folder / "runs" / items[0]["key"][:16])).out == text
+    assert run("runs", "show", "a", "b", "c").code == 2
 
 
 def test_table_has_every_seed(folder):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nerode.cli.train import Board
+from nerode.cli.progress import Board
 from nerode.records import STATUS_LEGEND
 from nerode.tasks import all_tasks
 from nerode.training import ProgressEvent, make_specs, run_key
@@ -177,7 +177,7 @@ def test_measurements_go_to_a_viewer_while_training(monkeypatch, tmp_path):
         assert (viewer, out, live) == ("tensorboard", tmp_path, True)
         return Viewer(name)
 
-    monkeypatch.setattr("nerode.cli.train.open_tracker", opened)
+    monkeypatch.setattr("nerode.sweeps.open_tracker", opened)
     specs = make_specs("parity", ["gru"], seeds=[0, 1])
     board = Board(specs, live=False)
     board.log_to("tensorboard", tmp_path, specs)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.automaton import AUTOMATON_OPTIONS, show_automaton
 from nerode.cli.options import (
     PATH,
     Command,
@@ -21,19 +20,36 @@ from nerode.cli.options import (
     trust_option,
 )
 from nerode.cli.progress import Progress
-from nerode.core import Budget, BudgetExceeded, InputError, claim_folder, to_mapping, write_atomically
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    InputError,
+    claim_file,
+    claim_folder,
+    to_mapping,
+    write_atomically,
+)
+from nerode.languages import resolve_language
+from nerode.languages.formats import automaton_files, write_automaton
 from nerode.records import ANALYSIS_FORMAT
-from nerode.report import analysis_page, analysis_view, make_console
+from nerode.report import analysis_page, analysis_view, extraction_lines, make_console
 from nerode.study import settled_run, study_memorisation
 
 if TYPE_CHECKING:
     from nerode.analysis import LoadedNetwork
+    from nerode.analysis.extraction import Extraction
 
 JSON_FILE = "analysis.json"
 PAGE_FILE = "analysis.html"
 
+_AUTOMATON = ("method", "black_box", "target", "recognise")
+"""Options of `nerode analyse` that only the automaton has."""
 
-@click.command(cls=Command, sections={"The automaton": ("automaton", *AUTOMATON_OPTIONS)})
+_LONGEST_TEST, _MOST_LETTERS = 100, 100_000
+"""Letters of the longest test word: unless the user gives others, and at most."""
+
+
+@click.command(cls=Command, sections={"The automaton": ("automaton", *_AUTOMATON)})
 @click.argument("folder", metavar="RUN", type=RunPath())
 @click.option(
     "-o",
@@ -103,9 +119,9 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     nerode analyse runs/9b7ef0cf02d1bbd9
     nerode analyse last --automaton --method lstar --black-box -o learned.dot
     """
-    alone = {name: options.pop(name) for name in AUTOMATON_OPTIONS}
+    alone = {name: options.pop(name) for name in _AUTOMATON}
     if options["automaton"]:
-        sys.exit(show_automaton(folder, out, as_json=as_json, budget=budget, **alone, **options))
+        sys.exit(_show_automaton(folder, out, as_json=as_json, budget=budget, **alone, **options))
     if any(alone.values()):
         raise InputError("--method, --black-box, --target and --recognise belong to --automaton; add it")
     from nerode.analysis import ANALYSIS_PARTS, AnalysisOptions, analyse as look, load_subject
@@ -220,3 +236,64 @@ def _metric_lines(found: dict[str, Any]) -> str:
         )
         lines.append(f"letter {row['letter']}: distances inside a part × {within}, between parts × {between}")
     return "\n".join(lines)
+
+
+def _show_automaton(
+    folder: Path, output: Path | None, *, as_json: bool, budget: Budget, **options: Any
+) -> int:
+    """Prints the automaton of a network and returns the exit code: 1 if it is not that of its language.
+
+    The options are those of `nerode analyse`.
+    """
+    from nerode.analysis import load_subject
+    from nerode.analysis.extraction import EXTRACTION_PARTS, HypothesisTest, extract as extract_automaton
+
+    longest = options["longest"] or _LONGEST_TEST
+    if longest > _MOST_LETTERS:
+        raise InputError(
+            f"--longest is {longest:,}; with --automaton test words have at most {_MOST_LETTERS:,}"
+        )
+    for file in () if output is None else automaton_files(output):
+        claim_file(file, force=options["force"])
+    target = None if options["target"] is None else resolve_language(options["target"], budget=budget)
+    subject = load_subject(folder, trust_code=options["trust_code"])
+    parts = len(EXTRACTION_PARTS)
+    with Progress(f"extracting from {subject.name}", parts, unit="part", quiet=as_json) as progress:
+        found = extract_automaton(
+            subject,
+            method=options["method"],
+            target=target,
+            kind="acceptance" if options["recognise"] else None,
+            black_box=options["black_box"],
+            probe=HypothesisTest(longest=longest),
+            seed=options["seed"],
+            budget=budget,
+            on_part=progress.end,
+        )
+    written = [] if output is None else _write(found, output)
+    if as_json:
+        click.echo(json.dumps(found.to_json() | {"files": written}, ensure_ascii=False, allow_nan=False))
+    else:
+        for line in extraction_lines(found.to_json()):
+            click.echo(line)
+        for path in written:
+            click.echo(f"written: {path}")
+        click.echo(f"Next: nerode prove {folder}; nerode analyse {folder}", err=True)
+    return 0 if found.equal else 1
+
+
+def _write(found: Extraction, path: Path) -> list[str]:
+    """Writes the automaton: with its outputs, if these are classes; as an acceptor otherwise."""
+    if found.kind != "class":
+        return [str(p) for p in write_automaton(found.acceptor(), path)]
+    suffix = path.suffix.lower()
+    if suffix in (".dot", ".gv"):
+        write_atomically(path, found.machine.to_dot())
+    elif suffix == ".json":
+        write_atomically(path, json.dumps(found.machine.to_json(), ensure_ascii=False) + "\n")
+    else:
+        raise InputError(
+            f"{path.name} cannot hold a machine whose outputs are classes; name a file that ends in .dot or "
+            ".json"
+        )
+    return [str(path)]

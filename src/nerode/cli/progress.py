@@ -1,15 +1,22 @@
-"""Progress of commands that take longer than a breath, on the error stream."""
+"""Progress of commands that take longer than a second, on the error stream."""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.report import duration, make_console
+from nerode.report import RunRow, duration, live_table, make_console
+
+if TYPE_CHECKING:
+    from nerode.records import RunRecord, TrainSpec
+    from nerode.sweeps import Tracker
+    from nerode.training import ProgressEvent
 
 
 class Progress:
@@ -57,7 +64,7 @@ class Progress:
             self._bar.stop()
 
     def end(self, line: str) -> None:
-        """Tells that a part has ended."""
+        """Reports that a part is done."""
         self._done += 1
         if self._quiet:
             return
@@ -75,3 +82,83 @@ class Progress:
         if remaining <= 0:
             return ""
         return f"about {duration((time.monotonic() - self._begun) / self._done * remaining)} left"
+
+
+class Board:
+    """Shows how runs get on: a table that is drawn anew on a terminal, one line per event elsewhere.
+
+    Args:
+        specs: the runs.
+        live: whether there is a terminal.
+    """
+
+    def __init__(self, specs: list[TrainSpec], *, live: bool) -> None:
+        self.rows = [RunRow(title=spec.model.title, seed=spec.run.seed) for spec in specs]
+        self._live: Any = None
+        if live:
+            from rich.live import Live
+
+            console = make_console(stderr=True)
+            self._width = console.width
+            self._live = Live(console=console, refresh_per_second=4, transient=True)
+            self._live.update(live_table(self.rows, width=self._width))
+        else:
+            click.echo(f"{len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
+        self._stack = ExitStack()
+        self._trackers: list[Tracker] = []
+
+    def log_to(self, viewer: str, out: Path, specs: list[TrainSpec]) -> None:
+        """Also sends loss and accuracy of every run to a viewer, while it is trained."""
+        from nerode.records import run_name
+        from nerode.sweeps import open_tracker
+        from nerode.training import run_key
+
+        for spec in specs:
+            name = run_name(run_key(spec))
+            self._trackers.append(open_tracker(viewer, out, name, spec.to_mapping(), live=True))
+
+    def __enter__(self) -> Board:
+        if self._live is not None:
+            self._stack.enter_context(self._live)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def see(self, number: int, sight: ProgressEvent) -> None:
+        """Shows how a run gets on."""
+        row = self.rows[number]
+        if row.state.startswith("done"):
+            return
+        row.state = "testing" if sight.event == "testing" else "training"
+        row.step, row.steps, row.loss = sight.step, sight.steps, sight.loss
+        row.accuracy, row.samples_per_second = sight.accuracy, sight.samples_per_second
+        row.seconds_left = None if sight.event == "testing" else sight.seconds_left
+        if self._trackers and sight.event != "testing":
+            accuracy = {} if sight.accuracy is None else {"accuracy": sight.accuracy}
+            self._trackers[number].log(sight.step, {"loss": sight.loss, "longest": sight.longest, **accuracy})
+        self._draw(row, say=sight.event == "validation")
+
+    def end(self, number: int, record: RunRecord) -> None:
+        """Shows that a run has ended."""
+        row = self.rows[number]
+        how = {
+            "steps": "done",
+            "threshold": "done, learnt",
+            "judge": "done, ended by its judge",
+            "divergence": "done, diverged",
+        }
+        row.state, row.step = how[record.stopped], record.steps
+        row.samples_per_second = row.seconds_left = None
+        if record.history:
+            row.accuracy = record.history[-1].validation.accuracy(record.measure)
+            row.loss = record.history[-1].loss
+        if self._trackers:
+            self._trackers[number].close({"reaches": record.extrapolates_to, "steps": record.steps})
+        self._draw(row, say=True)
+
+    def _draw(self, row: RunRow, *, say: bool) -> None:
+        if self._live is not None:
+            self._live.update(live_table(self.rows, width=self._width))
+        elif say:
+            click.echo(row.line(), err=True)

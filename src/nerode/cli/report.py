@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -23,7 +23,6 @@ from nerode.cli.options import (
     split_names,
     trust_option,
 )
-from nerode.cli.standing import show_standing
 from nerode.core import (
     MARK,
     Budget,
@@ -39,10 +38,12 @@ from nerode.records import IMPORT_FILE, Measure
 from nerode.report import (
     Figure,
     RunReport,
+    make_console,
     make_report,
     report_json,
     report_page,
     save_figure,
+    standing_table,
     to_csv,
     to_latex,
     to_markdown,
@@ -124,7 +125,7 @@ def report(
         if output is not None or figures is not None or tables:
             raise InputError("--language prints a table and writes no files; leave it out to write a page")
         named = split_names(arch) or []
-        sys.exit(show_standing(language, runs, named, trust_code=trust_code, as_json=as_json, budget=budget))
+        sys.exit(_show_standing(language, runs, named, trust_code=trust_code, as_json=as_json, budget=budget))
     output = output or Path("report.html")
     inches, called = _inches(width), _display_names(names)
     _check_output(output, (*tables, "bib") if tables or figures is not None else ())
@@ -168,6 +169,44 @@ def report(
     click.echo(f"{plural(len(made.runs), 'run')} on {plural(len(made.tasks), 'task')}", err=True)
     for path in written:
         click.echo(str(path))
+
+
+def _show_standing(
+    name: str,
+    folders: Sequence[Path],
+    named: Sequence[str],
+    *,
+    trust_code: bool,
+    as_json: bool,
+    budget: Budget,
+) -> int:
+    """Prints the table of a language, disagreements first, and returns the exit code: 1 if there are any.
+
+    Folders hold runs or compiled networks; `named` are further architectures, without runs.
+    """
+    from nerode.analysis import compare_standing
+
+    if not folders and not named:
+        raise InputError("there is nothing to compare; name folders of runs, or architectures with --arch")
+    language, rows = compare_standing(
+        name, folders, architectures=named, budget=budget, trust_code=trust_code
+    )
+    items = [row.to_json() for row in rows]
+    disagreements = [(row.architecture, text) for row in rows for text in row.disagreements]
+    if as_json:
+        click.echo(
+            json.dumps({"language": language.name, "rows": items}, ensure_ascii=False, allow_nan=False)
+        )
+    else:
+        console = make_console()
+        for architecture, text in disagreements:
+            console.print(f"! {architecture}: {text}", markup=False)
+        if not disagreements:
+            console.print("no disagreements")
+        console.print()
+        console.print(standing_table(items))
+        console.print("\ntheory: finite precision, every length; certificates were checked again")
+    return 1 if disagreements else 0
 
 
 def _check_output(output: Path, endings: tuple[str, ...]) -> None:

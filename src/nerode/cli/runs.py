@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
+from nerode.cli.settling import show_runs
 from nerode.core import InputError, claim_file, claim_folder, write_atomically
 from nerode.records import (
-    LAST,
+    RESULT,
     Measure,
-    RunOutline,
     RunStore,
     find_run,
     list_runs,
@@ -20,8 +20,8 @@ from nerode.records import (
     read_result,
     removable,
 )
-from nerode.report import axes_table, make_console, name_table, plain_columns, results_table
-from nerode.study import LIST_HEADINGS, MEASURES, group_runs, list_row, read_run_files, run_item, settled_run
+from nerode.report import make_console, name_table, plain_columns
+from nerode.study import LIST_HEADINGS, MEASURES, list_row, read_run_files, run_item, settled_run
 from nerode.sweeps import TRACKERS, export_run, flat_rows, flatten, to_csv, to_json_lines
 
 _budgeted = budgeted(seconds=600.0, counts=False)
@@ -76,32 +76,38 @@ def list_command(folder: Path, as_json: bool) -> None:
 
 
 @runs.command("show")
-@_folder
-@click.argument("run", metavar="RUN")
+@click.argument("place", metavar="[DIR] RUN", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as one JSON object.")
 @_budgeted
-def show_command(folder: Path, run: str, as_json: bool) -> None:
-    """Show one run; RUN is the beginning of its key, or `last`.
+def show_command(place: tuple[str, ...], as_json: bool) -> None:
+    """Show one run; RUN is its folder, the beginning of its key, or `last`.
 
     \b
-    nerode runs show runs 9b7e
-    nerode runs show runs last --json
+    nerode runs show 9b7e
+    nerode runs show runs/parity last --json
     """
-    store = RunStore(folder)
-    chosen = _choose(folder, list_runs(store), run)
-    result = read_result(folder / chosen.name)
+    if len(place) > 2:
+        raise InputError(f"{len(place)} words were given; name one run, or a folder and a run in it")
+    folder = find_run(Path(*place))
+    if not (folder / RESULT).exists():
+        raise InputError(f"no run begins with {folder.name!r}; `nerode runs ls` lists them")
+    result = read_result(folder)
     if as_json:
         click.echo(json.dumps(result, ensure_ascii=False))
         return
+    (run,), _ = read_run_files([folder])
     console = make_console()
-    console.print(name_table(("setting", "value"), [(n, str(v)) for n, v in flatten(chosen.spec)]))
+    spec = result.get("spec") or run.record.spec.to_mapping()
+    console.print(name_table(("setting", "value"), [(n, str(v)) for n, v in flatten(spec)]))
     console.print()
-    plain = [(n, str(v)) for n, v in flatten({**chosen.result, "key": chosen.key}) if n != "evaluations"]
-    console.print(name_table(("found", "value"), plain))
-    if "measure" in result:
-        (shown,), _ = read_run_files([folder / chosen.name])
-        console.print()
-        console.print(results_table([shown], shown.record.measure))
+    found = {name: value for name, value in result.items() if name not in _LONG}
+    console.print(name_table(("found", "value"), [(n, str(v)) for n, v in flatten(found)]))
+    console.print()
+    show_runs([run])
+
+
+_LONG = ("evaluations", "history", "spec", "complete", "environment")
+"""What a run has found that is shown otherwise, or not at all."""
 
 
 @runs.command("table")
@@ -115,14 +121,7 @@ def table_command(folder: Path, measure: Measure | None) -> None:
     nerode runs table runs
     """
     found, left_out = read_run_files([folder])
-    console = make_console()
-    for task in group_runs(found, measure=measure):
-        grouped = [run for model in task.models for run in model.runs]
-        console.print(f"{task.title}; {MEASURES[task.measure]}:\n", markup=False)
-        console.print(results_table(grouped, task.measure))
-        if (axes := axes_table([run.record for run in grouped], task.measure)) is not None:
-            console.print(axes)
-        console.print()
+    show_runs(found, measure=measure)
     for item in left_out:
         click.echo(f"left out: {item.path}: {item.why}", err=True)
 
@@ -200,16 +199,3 @@ def _keys(files: tuple[Path, ...]) -> set[str]:
     from nerode.training import TRAINING, with_small_defaults
 
     return {job.key for file in files for job in read_sweep(file).jobs(TRAINING, with_small_defaults)}
-
-
-def _choose(folder: Path, found: list[RunOutline], beginning: str) -> RunOutline:
-    good = [run for run in found if not run.damage]
-    wanted = find_run(folder / LAST).name if beginning == LAST else beginning
-    matching = [run for run in good if run.key.startswith(wanted)]
-    if len(matching) != 1:
-        near = ", ".join(run.name for run in matching[:5])
-        what = f"{len(matching)} runs begin" if matching else "no run begins"
-        raise InputError(
-            f"{what} with {beginning!r}{': ' + near if near else '; `nerode runs ls` lists them'}"
-        )
-    return matching[0]

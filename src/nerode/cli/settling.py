@@ -11,8 +11,9 @@ import click
 from nerode.cli.options import default_option
 from nerode.cli.progress import Progress
 from nerode.core import Budget
-from nerode.report import make_console, quote
-from nerode.study import RunFile, TaskGroup, TheoryOfRuns, conclude_task, group_runs
+from nerode.records import STATUS_LEGEND, Measure
+from nerode.report import axes_table, make_console, quote, results_table
+from nerode.study import MEASURES, RunFile, TaskGroup, TheoryOfRuns, conclude_task, group_runs
 
 if TYPE_CHECKING:
     from nerode.records import RunRecord
@@ -75,6 +76,24 @@ def settle_runs(
             run = found[record.key] = RunFile(folder=folder, record=record, settled=settled)
             progress.end(f"{record.title} seed {run.seed}: {run.status()}")
     return list(found.values())
+
+
+def show_runs(runs: Sequence[RunFile], *, measure: Measure | None = None) -> None:
+    """Prints model × length for each task: every seed with its status, then median and range."""
+    console = make_console()
+    tasks = group_runs(runs, measure=measure)
+    for task in tasks:
+        files = [run for model in task.models for run in model.runs]
+        trained = "" if task.trained is None else ", trained on lengths {} to {}".format(*task.trained)
+        console.print(f"{task.title}{trained}; {MEASURES[task.measure]}:\n", markup=False)
+        console.print(results_table(files, task.measure, width=console.width))
+        axes = axes_table([run.record for run in files], task.measure)
+        if axes is not None:
+            console.print()
+            console.print(axes)
+        console.print(f"\n{STATUS_LEGEND}; tests are passed from {task.threshold:g}")
+    if tasks:
+        console.print("Every seed is listed; nothing was chosen by its score.")
 
 
 def show_conclusion(runs: Sequence[RunFile], *, out: Path) -> None:

@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +22,20 @@ from nerode.cli.options import (
     split_names,
     trust_option,
 )
-from nerode.cli.settling import SETTLE_SECONDS, settle_option, settle_runs, show_conclusion
-from nerode.cli.sweeps import EXECUTORS, train_file
-from nerode.core import InputError
-from nerode.records import STATUS_LEGEND
-from nerode.report import RunRow, axes_table, live_table, make_console, results_table, settlement_lines
-from nerode.study import MEASURES, run_item
-from nerode.sweeps import TRACKERS, Tracker, open_tracker
+from nerode.cli.progress import Board, Progress
+from nerode.cli.settling import SETTLE_SECONDS, settle_option, settle_runs, show_conclusion, show_runs
+from nerode.core import InputError, plural
+from nerode.records import RunStore, claim_store, read_run
+from nerode.report import settlement_lines
+from nerode.study import MEASURES, RESULT_KEYS, run_item
+from nerode.sweeps import TRACKERS, read_sweep
 
 if TYPE_CHECKING:
     from nerode.records import RunRecord, TrainSpec
     from nerode.study import RunFile
-    from nerode.training import ProgressEvent
+    from nerode.sweeps import Executor, RunJob, RunOutcome, SweepReport
 
+EXECUTORS = ("local", "ray", "slurm")
 
 _FILE_OPTIONS = ("executor", "retries", "address", "slurm", "dry_run")
 _TASK_OPTIONS = (
@@ -152,7 +152,7 @@ def train(
     model.layers = ["mamba", "mamba-signed", "lstm"]
     run.seed = [0, 1, 2]
     """
-    from nerode.records import claim_store, run_name
+    from nerode.records import run_name
     from nerode.training import run_all
 
     if together:
@@ -161,7 +161,7 @@ def train(
     if task is not None and task.lower().endswith(".toml"):
         _refuse_given(_TASK_OPTIONS, "the file says what is trained")
         common = {"force": force, "settle": settle, "as_json": as_json, "trust_code": options["trust_code"]}
-        sys.exit(train_file(Path(task), out, jobs=jobs, **at_file, **common))
+        sys.exit(_train_file(Path(task), out, jobs=jobs, **at_file, **common))
     _refuse_given(_FILE_OPTIONS, "a FILE.toml has these options, a task has none of them")
     out = out or Path("runs")
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
@@ -189,11 +189,9 @@ def train(
     seconds = settle or (SETTLE_SECONDS if certify else 0.0)
     runs = settle_runs(zip(records, folders, strict=True), seconds, named=named)
     if as_json:
-        for record in records:
-            item = run_item(record.to_json(), out / run_name(record.key))
-            click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
+        _print_items(runs)
     else:
-        _show(specs, runs)
+        show_runs(runs)
         if certify:
             _show_proofs(runs)
         show_conclusion(runs, out=out)
@@ -299,97 +297,125 @@ def _specs(
     return make_specs(name, names, seeds=chosen, tables=tables)
 
 
-class Board:
-    """Shows how runs get on: a table that is drawn anew on a terminal, one line per event elsewhere.
+def _train_file(
+    file: Path,
+    out: Path | None,
+    *,
+    executor: str,
+    dry_run: bool,
+    force: bool,
+    trust_code: bool,
+    settle: float,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Trains every combination of a file that is not there yet and returns the exit code: 1 if a run failed.
 
-    Args:
-        specs: the runs.
-        live: whether there is a terminal.
+    The arguments are the options of `nerode train`; the runs go to runs/ and the name of the file by default.
     """
+    from nerode.sweeps import run_sweep
+    from nerode.training import TRAINING, with_small_defaults
 
-    def __init__(self, specs: list[TrainSpec], *, live: bool) -> None:
-        self.rows = [RunRow(title=spec.model.title, seed=spec.run.seed) for spec in specs]
-        self._live: Any = None
-        if live:
-            from rich.live import Live
+    root = out or Path("runs") / file.stem
+    wanted = read_sweep(file).jobs(TRAINING, with_small_defaults, trust_code=trust_code)
+    if dry_run:
+        _preview(wanted, RunStore(root), as_json)
+        return 0
+    models = [job.spec.get("model") for job in wanted]
+    named = {str(model["module"]) for model in models if isinstance(model, dict) and model.get("module")}
+    if named:
+        from nerode.analysis import require_own_models
+        from nerode.training import make_spec
 
-            console = make_console(stderr=True)
-            self._width = console.width
-            self._live = Live(console=console, refresh_per_second=4, transient=True)
-            self._live.update(live_table(self.rows, width=self._width))
+        require_own_models(make_spec(job.spec) for job in wanted)
+    claim_store(root, force=force)
+    runner = _executor(executor, **options)
+    titles = {job.key: _title(job.spec) for job in wanted}
+    store = RunStore(root)
+    left = sum(not store.is_done(job.key) for job in wanted)
+
+    def see(outcome: RunOutcome) -> None:
+        message = f": {outcome.message}" if outcome.message else ""
+        line = f"{outcome.key[:16]} {titles[outcome.key]}: {outcome.status}{message}"
+        progress.end(f"{line}, {outcome.seconds:.1f} s")
+
+    try:
+        with Progress(f"sweep into {root}", left) as progress:
+            report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=runner, on_outcome=see)
+    except KeyboardInterrupt:
+        click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
+        raise
+    _show_file(report, store, settle, as_json, named=named)
+    return 1 if report.problems else 0
+
+
+def _executor(
+    name: str, *, jobs: int, retries: int, address: str | None = None, slurm: Sequence[str] = ()
+) -> Executor:
+    """Returns the executor of this name.
+
+    Raises:
+        InputError: if an option belongs to another executor.
+    """
+    if address is not None and name != "ray":
+        raise InputError("--address belongs to Ray; add --executor ray")
+    if slurm and name != "slurm":
+        raise InputError("--slurm belongs to Slurm; add --executor slurm")
+    if name == "ray":
+        from nerode.sweeps import RayExecutor
+
+        return RayExecutor(address=address, processes=jobs, retries=retries)
+    if name == "slurm":
+        from nerode.records import parse_assignments
+        from nerode.sweeps import SlurmExecutor
+
+        return SlurmExecutor(processes=jobs, settings=parse_assignments(slurm))
+    from nerode.sweeps import LocalExecutor
+
+    return LocalExecutor(processes=jobs, retries=retries)
+
+
+def _title(spec: dict[str, Any]) -> str:
+    model, run = spec.get("model", {}), spec.get("run", {})
+    name = model.get("configuration") or model.get("module") or model.get("layers", "mamba")
+    return f"{spec['task']['name']} {name} seed {run.get('seed', 0)}"
+
+
+def _preview(jobs: Sequence[RunJob], store: RunStore, as_json: bool) -> None:
+    for job in jobs:
+        done = store.is_done(job.key)
+        if as_json:
+            click.echo(json.dumps({"key": job.key, "done": done, "spec": job.spec}, ensure_ascii=False))
         else:
-            click.echo(f"{len(specs)} {'run' if len(specs) == 1 else 'runs'}", err=True)
-        self._stack = ExitStack()
-        self._trackers: list[Tracker] = []
-
-    def log_to(self, viewer: str, out: Path, specs: list[TrainSpec]) -> None:
-        """Also sends loss and accuracy of every run to a viewer, while it is trained."""
-        from nerode.records import run_name
-        from nerode.training import run_key
-
-        for spec in specs:
-            name = run_name(run_key(spec))
-            self._trackers.append(open_tracker(viewer, out, name, spec.to_mapping(), live=True))
-
-    def __enter__(self) -> Board:
-        if self._live is not None:
-            self._stack.enter_context(self._live)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-    def see(self, number: int, sight: ProgressEvent) -> None:
-        """Shows how a run gets on."""
-        row = self.rows[number]
-        if row.state.startswith("done"):
-            return
-        row.state = "testing" if sight.event == "testing" else "training"
-        row.step, row.steps, row.loss = sight.step, sight.steps, sight.loss
-        row.accuracy, row.samples_per_second = sight.accuracy, sight.samples_per_second
-        row.seconds_left = None if sight.event == "testing" else sight.seconds_left
-        if self._trackers and sight.event != "testing":
-            accuracy = {} if sight.accuracy is None else {"accuracy": sight.accuracy}
-            self._trackers[number].log(sight.step, {"loss": sight.loss, "longest": sight.longest, **accuracy})
-        self._draw(row, say=sight.event == "validation")
-
-    def end(self, number: int, record: RunRecord) -> None:
-        """Shows that a run has ended."""
-        row = self.rows[number]
-        how = {
-            "steps": "done",
-            "threshold": "done, learnt",
-            "judge": "done, ended by its judge",
-            "divergence": "done, diverged",
-        }
-        row.state, row.step = how[record.stopped], record.steps
-        row.samples_per_second = row.seconds_left = None
-        if record.history:
-            row.accuracy = record.history[-1].validation.accuracy(record.measure)
-            row.loss = record.history[-1].loss
-        if self._trackers:
-            self._trackers[number].close({"reaches": record.extrapolates_to, "steps": record.steps})
-        self._draw(row, say=True)
-
-    def _draw(self, row: RunRow, *, say: bool) -> None:
-        if self._live is not None:
-            self._live.update(live_table(self.rows, width=self._width))
-        elif say:
-            click.echo(row.line(), err=True)
+            click.echo(f"{job.key[:16]}  {'done' if done else 'to run'}  {_title(job.spec)}")
 
 
-def _show(specs: list[TrainSpec], runs: Sequence[RunFile]) -> None:
-    from nerode.tasks import build_task
+def _show_file(
+    report: SweepReport, store: RunStore, settle: float, as_json: bool, *, named: Collection[str]
+) -> None:
+    bad = {outcome.key: outcome for outcome in report.problems}
+    folders = [store.folder(key) for key in report.keys if key not in bad]
+    runs = settle_runs(((read_run(folder), folder) for folder in folders), settle, named=named)
+    if as_json:
+        _print_items(runs)
+        for outcome in bad.values():
+            item = dict.fromkeys(RESULT_KEYS) | {"key": outcome.key}
+            click.echo(json.dumps({**item, "status": outcome.status, "message": outcome.message}))
+        return
+    show_runs(runs)
+    new = len(report.outcomes) - len(bad)
+    click.echo(
+        f"{plural(len(report.keys), 'run')}: {len(report.before)} done before, {new} now, {len(bad)} not "
+        "done."
+    )
+    for path in report.set_aside:
+        click.echo(f"a folder that could not be read was set aside: {path}")
+    for outcome in bad.values():
+        click.echo(f"{outcome.key[:16]} {outcome.status}: {outcome.message}")
+    show_conclusion(runs, out=store.root)
 
-    console = make_console()
-    measure = specs[0].run.measure
-    low, high = build_task(specs[0].task).training_lengths
-    console.print(f"{specs[0].task.name}, trained on lengths {low} to {high}; {MEASURES[measure]}:\n")
-    console.print(results_table(runs, measure, width=console.width))
-    axes = axes_table([run.record for run in runs], measure)
-    if axes is not None:
-        console.print()
-        console.print(axes)
-    threshold = specs[0].run.test_threshold
-    console.print(f"\n{STATUS_LEGEND}; tests are passed from {threshold:g}")
-    console.print("Every seed is listed; nothing was chosen by its score.")
+
+def _print_items(runs: Sequence[RunFile]) -> None:
+    for run in runs:
+        item = run_item(run.record.to_json(), run.folder)
+        click.echo(json.dumps(item, ensure_ascii=False, allow_nan=False))
