@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ import click
 from nerode.core import InputError
 from nerode.languages.bestiary import BESTIARY, PATTERNS, suite as suite_rows
 from nerode.verdict import ALIASES, ARCHITECTURES
-
 
 _Row = tuple[tuple[str, ...], dict[str, Any]]
 
@@ -43,7 +43,7 @@ class Listing:
 
         console = make_console()
         starts = [*(self.groups or {0: ""}), len(self.rows)]
-        for start, end in zip(starts, starts[1:], strict=False):
+        for start, end in itertools.pairwise(starts):
             if self.groups:
                 console.print(self.groups[start], markup=False, highlight=False)
             console.print(name_table(self.headings, [cells for cells, _ in self.rows[start:end]]))
