@@ -104,13 +104,20 @@ def padded(nominal: Array, error: Array) -> Values:
     return Values(np.hstack([nominal, np.ones((rows, 1))]), np.hstack([error, np.zeros((rows, 1))]))
 
 
+_HELD = 53
+"""Bits of the numbers that the lemmas themselves are computed with."""
+
+
+def _width(values: Array) -> Array:
+    """How many bits each number has, from its first to its last that is 1."""
+    whole = np.rint(np.ldexp(np.frexp(values)[0], _HELD)).astype(np.int64)
+    found: Array = _HELD - np.log2((whole & -whole).clip(min=1).astype(np.float64))
+    return found
+
+
 def _grid(rows: Array) -> Array:
     """For each row the largest power of two of which all its entries are multiples."""
-    mantissa, exponent = np.frexp(rows)
-    whole = np.rint(np.ldexp(mantissa, 53)).astype(np.int64)
-    lowest = (
-        np.where(whole != 0, np.log2((whole & -whole).clip(min=1).astype(np.float64)), 0.0) - 53 + exponent
-    )
+    lowest = np.frexp(rows)[1] - _width(rows)
     found: Array = np.exp2(np.where(rows != 0, lowest, np.inf).min(axis=1, initial=500.0))
     return found
 
@@ -187,11 +194,15 @@ class HeadLemmas:
         return self._once(head, values, old, is_mark, keys)
 
     def dots(self, queries: Array, keys: Array) -> tuple[Array, Array]:
-        """Returns products of queries with keys, row by row, and how far their sums may be off."""
+        """Returns products of queries with keys, row by row, and how far their sums may be off.
+
+        A product that is rounded, here or there, is not what a fused operation adds.
+        """
         products = queries * keys
         total = np.abs(products).sum(axis=1)
         rounding = (products.shape[1] + 2) * 2.0 ** (1 - self.bits) * total
         exact = self.scoring.is_exact(products, total)
+        exact &= ((products == 0) | (_width(queries) + _width(keys) <= _HELD)).all(axis=1)
         return products.sum(axis=1), np.where(exact, 0.0, rounding + self.scoring.tiny)
 
     def _once(
@@ -241,7 +252,7 @@ class HeadLemmas:
         Raises:
             NotProved: with what the lemma misses.
         """
-        power = math.log2(head.slope).is_integer() if head.slope > 0 else True
+        power = math.frexp(head.slope)[0] in (0.0, 0.5)
         if head.kind in ("last", "once"):
             head.gap = float((-keys.scores - keys.errors)[~keys.matches].min(initial=math.inf))
         if head.kind == "last":

@@ -12,8 +12,8 @@ read.
 
 What stands on the stream before the first attention block is a function of the letter and of a state: the
 position modulo the period, and the state of recurrent blocks, if the model is a hybrid. The states are
-visited by running the blocks of the model themselves, letter by letter, so that every number is the float
-that the model computes.
+visited by running the blocks of the model themselves, letter by letter and one word at a time, the mark as a
+sequence of its own, so that every number is the float that the model computes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from nerode.core import Budget
-from nerode.models import Model
+from nerode.models import Model, State, part_of
 from nerode.proofs.replay.attention.records import NotProved
 
 Array = npt.NDArray[np.float64]
@@ -38,10 +38,6 @@ Mask = npt.NDArray[np.bool_]
 
 _STEEPEST = 2.0**64
 """The largest slope: times any distance it is far from the largest float."""
-
-_AT_ONCE = 256
-"""States that are advanced together."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
@@ -143,27 +139,27 @@ class _Search:
     def advance(self, numbers: list[int], letter: int) -> tuple[Array, list[int]]:
         """Returns the streams at a letter and the states after it, of some states."""
         streams, after = [], list[int]()
-        for first in range(0, len(numbers), _AT_ONCE):
-            part = numbers[first : first + _AT_ONCE]
-            state = {name: torch.cat([self.states[n][name] for n in part]) for name in self.states[part[0]]}
+        for number in numbers:
+            state = dict(self.states[number])
             if self.model.config.positions != "none":
-                state["position"] = torch.tensor([self.phases[n] for n in part])
-            x = torch.full((len(part), 1), letter)
-            stream, _ = self.model._embed(x, state)
-            stream = stream[:, 0]
-            following: dict[str, Tensor] = {}
-            for number in range(self.blocks):
-                inside = {
-                    name.partition(".")[2]: value
-                    for name, value in state.items()
-                    if name.startswith(f"{number}.")
-                }
-                stream, moved = self.model.blocks[number].step(stream, inside)  # type: ignore[operator]
-                following |= {f"{number}.{name}": value for name, value in moved.items()}
-            streams.append(stream.double().numpy())
-            states = [{name: value[i : i + 1] for name, value in following.items()} for i in range(len(part))]
-            after += self.add(states, [(self.phases[n] + 1) % self.period for n in part])
+                state["position"] = torch.tensor([self.phases[number]])
+            stream, _ = self.model._embed(torch.full((1, 1), letter), state)
+            following: State = {}
+            for block in range(self.blocks):
+                stream, moved = self._run(block, letter, stream, part_of(state, block))
+                following |= {f"{block}.{name}": value for name, value in moved.items()}
+            streams.append(stream[0].double().numpy())
+            after += self.add([following], [(self.phases[number] + 1) % self.period])
         return np.concatenate(streams), after
+
+    def _run(self, number: int, letter: int, stream: Tensor, state: State) -> tuple[Tensor, State]:
+        """The output of a block at one position, as the model computes it: the mark by `forward`."""
+        block: Any = self.model.blocks[number]
+        if letter == self.model.config.letters:
+            found: tuple[Tensor, State] = block(stream, state)
+            return found
+        stream, state = block.step(stream[:, 0], state)
+        return stream[:, None], state
 
 
 @dataclass(slots=True)
