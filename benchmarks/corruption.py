@@ -272,7 +272,7 @@ class Facts:
                 continue
             if eps is None and self.simulator.answer(reads[0]) != self.simulator.answer(reads[1]):
                 return f"{letters} letters do not decide"
-            if eps is not None and any(abs(a - b) >= eps for a, b in zip(*reads, strict=True)):
+            if eps is not None and any(_is_apart(a, b, eps) for a, b in zip(*reads, strict=True)):
                 return f"{letters} letters leave more than {eps}"
         return ""
 
@@ -856,9 +856,14 @@ def _agrees(task: str, expected: Answer, got: Answer) -> bool:
 
 
 def _is_near(a: Any, b: Any) -> bool:
+    return not _is_apart(a, b, Fraction(1, 10**20))
+
+
+def _is_apart(a: Any, b: Any, eps: Fraction) -> bool:
+    """Whether one part of a difference is eps or more."""
     difference = a + -b
     parts = [getattr(difference, "re", difference), getattr(difference, "im", 0)]
-    return all(abs(part) < Fraction(1, 10**20) for part in parts)
+    return any(abs(part) >= eps for part in parts)
 
 
 def _claims(certificate: Json) -> list[Claim]:
