@@ -1,7 +1,7 @@
 """Models that were built to be wrong where a replay in floats does not look, and what each would claim.
 
 fading-boxes         One Mamba layer, the language (a|b)*: every letter and the end may follow, always. Two
-                     numbers h_a and h_b of the state count a and b, each up to twice what a letter writes, and
+                     numbers h_a and h_b of the state count a and b, each up to twice what a letter adds, and
                      a number on the way to the scores is a multiple of h_a - h_b. It is 0 at the smallest and
                      at the largest state, but not after aa or bb.
 attention-rounding   Decoders of which a lemma holds in the arithmetic of the checker, or nearly.

@@ -323,10 +323,13 @@ class Simulator:
         plain = decoder["normaliser"] != "softmax"
         scores = []
         for row in decoder["rows"]:
-            total = 0.0
+            total: Number = 0
             for j, weight in row:
-                size = sum(float(Fraction(s)) * (1.0 if plain else _log(Fraction(r))) for s, r in weight)
-                total += float(reads[j]) * size
+                read = real(reads[j])
+                if plain:
+                    total += read * sum(Fraction(s) for s, _ in weight)
+                else:
+                    total += float(read) * sum(float(Fraction(s)) * _log(Fraction(r)) for s, r in weight)
             scores.append(total)
         if decoder["normaliser"] == "softmax":
             top = max(scores)
@@ -335,11 +338,11 @@ class Simulator:
         if decoder["normaliser"] == "hardmax":
             best = [s >= max(scores) - FLOAT_CLOSE for s in scores]
             return [b / sum(best) for b in best]
-        total, threshold = 0.0, 0.0
+        total, threshold = Fraction(0), Fraction(0)
         for k, v in enumerate(sorted(scores, reverse=True), start=1):
             total += v
             threshold = (total - 1) / k if 1 + k * v > total else threshold
-        return [max(v - threshold, 0.0) for v in scores]
+        return [float(max(v - threshold, 0)) for v in scores]
 
 
 def _attended(kind: str, hold: Number, value: Number, summary: Number) -> Number:

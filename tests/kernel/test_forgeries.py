@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from benchmarks.corruption import Facts
+from benchmarks.forgeries import hold_coordinate
 from nerode import kernel
 from nerode.kernel import Unreadable
 from nerode.kernel.domains.forms import AffineForm
@@ -40,41 +40,6 @@ def test_the_start_of_every_coordinate_is_checked(method: str) -> None:
             layer["start"][number] = first
 
 
-def _with_held_coordinate(network: Json, value: str) -> None:
-    """Adds a coordinate to the first layer that holds its start, and makes "(" legal where it is not `value`.
-
-    The score of the first letter gets 10·relu(value - x - 10·(1 - full)), which is 0 while x is `value`.
-    """
-    layer, decoder = network["layers"][0], network["decoder"]
-    width = len(layer["state"])
-    layer["state"].append("x")
-    layer["start"].append("1")
-    for part, bias in (("gate", "1"), ("write", "0")):
-        layer["recurrence"][part]["rows"].append([])
-        layer["recurrence"][part]["bias"].append(bias)
-    place = len(layer["reads"]) + width
-    for part in ("readout_units", "readout"):
-        inserted = [place, place + 1 + width] if layer["exposes_previous"] else [place]
-        for at in inserted:
-            for row in layer[part]["rows"]:
-                for entry in row:
-                    entry[0] += entry[0] >= at
-            layer[part]["inputs"] += 1
-    layer["outputs"].append("x")
-    layer["readout"]["bias"].append("0")
-    layer["readout"]["rows"].append([[place, "1"]])
-    full, last = decoder["reads"].index("full"), len(decoder["reads"])
-    decoder["reads"].append("x")
-    decoder["units"]["inputs"] += 1
-    decoder["units"]["rows"].append([[full, "10"], [last, "-1"]])
-    decoder["units"]["bias"].append(str(Fraction(value) - 10))
-    for row in decoder["scores"]["rows"]:
-        for entry in row:
-            entry[0] += entry[0] >= last
-    decoder["scores"]["inputs"] += 2
-    decoder["scores"]["rows"][0].append([decoder["scores"]["inputs"] - 1, "10"])
-
-
 @pytest.mark.parametrize("slot", [0, 4, 8, 9])
 @pytest.mark.parametrize("value", ["1", "2", "3"])
 def test_a_slot_does_not_scale_affine_coordinates(value: str, slot: int) -> None:
@@ -83,7 +48,7 @@ def test_a_slot_does_not_scale_affine_coordinates(value: str, slot: int) -> None
     Depth 10 is where the network is wrong, beyond the first cells, which the search reads word by word.
     """
     network, language = compiled("dyck-2-10", "diagonal")
-    _with_held_coordinate(network, value)
+    assert hold_coordinate(network, value)
     slots = [f"depth {depth} kind.0" for depth in range(1, 11)]
     assert network["layers"][1]["state"] == slots
     description = {

@@ -15,6 +15,7 @@ What every check needs is the core, the modules of this folder. In the order in 
     network     eight recurrences of the file as three moves
     step        one step of a network, over the values of an arithmetic
     claims      claims and certificates
+    guard       points of cells, run by a second step: no part of a proof
     walk        all cells of a cover, and PointDomain: cells that are single states
     covers      from the evidence of a method to the claims that follow
     check       the whole check

@@ -176,7 +176,7 @@ def _derive_cover(
     claims = [language_claim(task=task, method=method)]
     claims += [language_claim(task=VALID_PREFIXES, method=method)] if task == PREDICT else []
     for each in tasks:
-        result = walk(problem, domain, each, limit=limit)
+        result = walk(problem, domain, each, limit=limit, guarded=True)
         if not result.closed:
             return Derivation(failure=_failure(problem, method, task, result))
         claims += meter.claims(each) if meter is not None else []

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
-from nerode.kernel.claims import RECOGNISE, VALID_PREFIXES, Failure, Refutation
+from nerode.kernel.claims import VALID_PREFIXES, Failure, Refutation
+from nerode.kernel.guard import Guard, Point, agrees
 from nerode.kernel.letters import LanguageMachine, LetterNames, NextLetters
 from nerode.kernel.network import CheckedNetwork
 from nerode.kernel.step import Stepper
@@ -76,6 +78,31 @@ class Domain(ABC):
     def refine(self, cell: Any) -> Sequence[WalkCell]:
         """Returns smaller cells that together hold a cell of which some image was not decided."""
 
+    # What follows is for the guard alone, which looks at points instead of cells.
+
+    floats = False
+    """Whether points are floats."""
+
+    def first_counts(self) -> tuple[int, ...]:
+        """Returns the counters of the cover at the start."""
+        return ()
+
+    @abstractmethod
+    def draw(self, cell: Any, choose: Random) -> Point:
+        """Returns some point of a cell."""
+
+    @abstractmethod
+    def moved(self, point: Point, states: Any, letter: int) -> Point:
+        """Returns the point after a letter, from the states there."""
+
+    @abstractmethod
+    def contains(self, cell: Any, point: Point) -> bool:
+        """Whether a point lies in a cell."""
+
+    def noise(self, choose: Random) -> Callable[[], float] | None:
+        """Returns what is added to the coordinates of a state after a letter; None for nothing."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkResult:
@@ -103,8 +130,11 @@ class _Wrong(Exception):
 
 
 class _Walker:
-    def __init__(self, problem: CheckProblem, domain: Domain, task: str, limit: int) -> None:
+    def __init__(
+        self, problem: CheckProblem, domain: Domain, task: str, limit: int, guard: Guard | None
+    ) -> None:
         self.problem = problem
+        self.guard = guard
         self.work = problem.work
         self.num_letters = len(problem.language.letters.symbols)
         self.domain = domain
@@ -120,7 +150,9 @@ class _Walker:
         self.work.begin_walk(self.num_letters if self.domain.steps_evenly else 0)
         try:
             self._check_empty_word()
-            self._find(self.domain.start(), -1, -1)
+            first = self.domain.start()
+            self._find(first, -1, -1)
+            self._heed(self.guard and self.guard.at_start(first))
             for i, cell in enumerate(self.order):
                 table.update(f"{self._line(i, cell)}\n".encode())
                 if self.full:
@@ -160,7 +192,7 @@ class _Walker:
         return " ".join(row)
 
     def _images(self, i: int, cell: Any, letter: int) -> list[str]:
-        found = []
+        found, cells = [], []
         for image in self.domain.images(cell, letter):
             if image.got is None:
                 raise Undecided("the answer is not the same on the whole cell")
@@ -171,8 +203,14 @@ class _Walker:
                     raise Undecided(f"the answer {_set(said)} is not {_set(wanted)}")
                 word = (*self._word(i), letter)
                 raise _Wrong(wrong_answer(letters, word, image.expected, image.got))
+            cells.append(image.cell)
             found.append(str(self._find(image.cell, i, letter)))
+        self._heed(self.guard and self.guard.look(i, cell, letter, cells))
         return list(dict.fromkeys(found))
+
+    def _heed(self, failure: Failure | None) -> None:
+        if failure is not None:
+            raise _Wrong(failure)
 
     def _find(self, cell: WalkCell, i: int, letter: int) -> int:
         """The number of a cell, which is new if it has none."""
@@ -201,7 +239,9 @@ class _Walker:
         return Failure(what=f"after {letters.decode(word)} the claim is not shown: {doubt}", entry="evidence")
 
 
-def walk(problem: CheckProblem, domain: Domain, task: str, *, limit: int | None = None) -> WalkResult:
+def walk(
+    problem: CheckProblem, domain: Domain, task: str, *, limit: int | None = None, guarded: bool = False
+) -> WalkResult:
     """Returns what a walk over all cells of a domain finds.
 
     Args:
@@ -209,17 +249,14 @@ def walk(problem: CheckProblem, domain: Domain, task: str, *, limit: int | None 
         domain: the cells.
         task: PREDICT, VALID_PREFIXES or RECOGNISE.
         limit: cells after which the walk stops unfinished; the budget's if not given.
+        guarded: whether points of the cells are looked at as well, as in all walks that prove something.
 
     Raises:
         OverBudget: if the budget ends first.
     """
     most = problem.work.budget.cells
-    return _Walker(problem, domain, task, most + 1 if limit is None else min(limit, most + 1)).run()
-
-
-def agrees(task: str, expected: NextLetters, got: NextLetters) -> bool:
-    """Whether an answer is correct for a task."""
-    return expected.end == got.end if task == RECOGNISE else expected == got
+    guard = Guard(problem.network, problem.language, domain, task, problem.work) if guarded else None
+    return _Walker(problem, domain, task, most + 1 if limit is None else min(limit, most + 1), guard).run()
 
 
 def wrong_answer(
@@ -265,6 +302,10 @@ class ConfigurationDomain(Domain):
         """Returns nothing: there are no smaller cells."""
         return ()
 
+    def moved(self, point: Point, states: Any, letter: int) -> Point:
+        """Returns the point after a letter."""
+        return Point(states, self.language.advance(point.configuration, letter))
+
 
 class PointDomain(ConfigurationDomain):
     """Cells with one value per coordinate: the joint configurations of network and language."""
@@ -280,3 +321,11 @@ class PointDomain(ConfigurationDomain):
         """Returns the next state and configuration."""
         new, got = self.stepper.step(cell[0], letter)
         return self.arrival(cell, letter, new, got)
+
+    def draw(self, cell: Any, choose: Random) -> Point:
+        """Returns the only point."""
+        return Point(*cell)
+
+    def contains(self, cell: Any, point: Point) -> bool:
+        """Whether it is the point of the cell."""
+        return bool(cell == (point.states, point.configuration))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks._forged_modules import with_slopes
 from nerode.algebra import find_counter
 from nerode.algebra.classes.table import decide_membership
 from nerode.compiler import Options, compile_language
@@ -19,7 +20,6 @@ from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
-from nerode.models.model import build_model
 from nerode.network import network_hash
 from nerode.proofs import certify
 from nerode.proofs.find.heads import certify_decoder, run_decoder
@@ -34,19 +34,6 @@ NAMES = ["tomita-1", "tomita-2", "tomita-4", "tomita-7", "flip-flop", "dyck-2-3"
 
 def decoder(name, target="transformer-alibi", dtype=torch.float32):
     return network_to_decoder(compile_language(find_language(name), target), target, dtype=dtype)
-
-
-def with_slopes(model, change):
-    """The same tensors with other slopes."""
-    layers = tuple(
-        replace(x, settings={**x.settings, "slopes": tuple(map(change, x.settings["slopes"]))})
-        if x.settings.get("slopes")
-        else x
-        for x in model.config.layers
-    )
-    other = build_model(replace(model.config, layers=layers), seed=0).to(next(model.parameters()).dtype)
-    other.load_state_dict(model.state_dict())
-    return other.requires_grad_(False)
 
 
 def cascade(name, target="transformer-alibi", dtype=torch.float32):

@@ -8,76 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler import Options, compile_language
+from benchmarks._forged_modules import HYBRID, LAST_AB, PLANTED, hybrid, latest_letter, short_decoder
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Claim
+from nerode.languages import resolve_language
 from nerode.languages.bestiary import find_language
-from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs.find.heads import run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import NotProved
-from tests.proofs.replay.test_attention import with_slopes
+from nerode.proofs.replay.attention.weights import explore_streams
 
 SHORT = [torch.bfloat16, torch.float16]
 VALUES = (math.nan, math.inf, -math.inf, 6e4, -6e4, 1e-7, 0.0, 1.0, -1.0, 0.5)
-
-
-def short_decoder(dtype):
-    """The decoder of flip-flop by a cascade, with positions modulo 2."""
-    target = "transformer-periodic"
-    network = compile_language(find_language("flip-flop"), target, Options(construction="star-free-heads"))
-    return network_to_decoder(network, target, dtype=dtype)
-
-
-def hybrid():
-    network = compile_language(find_language("flip-flop"), "mamba-attention")
-    return network_to_decoder(network, "mamba-attention")
-
-
-def attention_layers(model):
-    return [
-        block.layer
-        for block in model.blocks
-        if hasattr(block.layer, "heads") and block.layer.write.weight.any()
-    ]
-
-
-def narrow_gaps(model):
-    for layer in attention_layers(model):
-        size = layer.heads * layer.size
-        layer.read.weight[size : 2 * size] *= 2.0**-24
-
-
-def swap_columns(model):
-    """Two values that a head returns change places."""
-    for layer in attention_layers(model):
-        used = layer.write.weight.any(dim=0).nonzero()[:, 0].tolist()
-        if len(used) > 1:
-            first, second = used[:2]
-            weight = layer.write.weight
-            weight[:, first], weight[:, second] = weight[:, second].clone(), weight[:, first].clone()
-            return
-    raise AssertionError
-
-
-def lose_a_unit(model):
-    up = next(b.feed_forward.up.weight for b in model.blocks if b.feed_forward is not None)
-    up[1] = up[0]
-
-
-def shift_positions(model):
-    model.places.weight.copy_(model.places.weight[:1].expand_as(model.places.weight))
-
-
-PLANTED = {
-    "a slope below the underflow": lambda m: with_slopes(m, lambda s: 16.0 if s == 128 else s),
-    "a slope that is no power of two": lambda m: with_slopes(m, lambda s: 200.0 if s == 128 else s),
-    "gaps that are too small": narrow_gaps,
-    "two values for each other": swap_columns,
-    "a ramp without its upper edge": lose_a_unit,
-    "one position vector for all": shift_positions,
-    "no mark": lambda m: m.embedding.weight[-1].zero_(),
-}
 
 
 @torch.no_grad()
@@ -92,17 +34,6 @@ def test_planted_errors_in_short_formats_are_refused(dtype):
             check_decoder(found if isinstance(found, torch.nn.Module) else model, dfa)
 
 
-HYBRID = {
-    "registers that are not read": lambda m: m.blocks[1].layer.out_proj.weight.zero_(),
-    "registers that do not start": lambda m: m.embedding.weight[-1].zero_(),
-    "gates that do not close": lambda m: m.blocks[1].layer.dt_proj.bias.fill_(-20.0),
-    "a score for another": lambda m: m.head.weight.copy_(m.head.weight.roll(1, 0)),
-    "a letter for another": lambda m: m.embedding.weight.copy_(
-        m.embedding.weight[[1, 0, *range(2, len(m.embedding.weight))]]
-    ),
-}
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("what", HYBRID)
 def test_planted_errors_in_hybrids_are_refused(what):
@@ -110,6 +41,28 @@ def test_planted_errors_in_hybrids_are_refused(what):
     HYBRID[what](model)
     with pytest.raises((NotProved, BudgetExceeded)):
         check_decoder(model, find_language("flip-flop"), budget=Budget(elements=2_000))
+
+
+@torch.no_grad()
+def test_products_that_only_a_rounding_cancels_are_no_match():
+    """A fused product differs: read as a sequence, where this torch fuses, the decoder is wrong."""
+    language = resolve_language(LAST_AB)
+    assert check_decoder(latest_letter(), language).length > 1 << 50
+    for model in (latest_letter(twin=2.0**60), latest_letter(slope=1024 * (1 + 2.0**-52))):
+        with pytest.raises(NotProved):
+            check_decoder(model, language)
+
+
+@torch.no_grad()
+def test_the_mark_is_run_as_the_model_runs_it():
+    model = hybrid()
+    streams = explore_streams(model, Budget().start())
+    stream, _ = model._begin(1)
+    recurrent = model._embed(torch.tensor([[model.config.letters]]), model._blank(1))[0]
+    for block in list(model.blocks)[: streams.blocks]:
+        recurrent, _ = block(recurrent)
+    assert torch.equal(torch.from_numpy(streams.values[0, -1]), recurrent[0, 0].double())
+    assert stream.shape == recurrent.shape
 
 
 @torch.no_grad()

@@ -14,14 +14,16 @@ Implements: [Dankowiakowski2025, Theorem 1]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from nerode.kernel.claims import DONE, DTYPES, UNDER_NOISE, Claim
 from nerode.kernel.domains.meter import fits
 from nerode.kernel.domains.spans import ONE, Span, SpanArithmetic, SpanRows, inner, outer
+from nerode.kernel.guard import NEAR, Point
 from nerode.kernel.letters import NextLetters
 from nerode.kernel.network import AffineMove, CheckedNetwork, PointTable, Row, ScoreRows, now
 from nerode.kernel.numbers import Number, rational, read_interval, read_rational
@@ -53,10 +55,48 @@ def _with_noise(problem: CheckProblem, noise: Fraction) -> Stepper:
     return Stepper(problem.network, SpanArithmetic(problem.work, outer(noise, noise)[1]))
 
 
-class BoxDomain(ConfigurationDomain):
+class _BoxedDomain(ConfigurationDomain):
+    """Cells with an interval for every coordinate, of which the guard draws floats."""
+
+    floats = True
+    _noise: float
+
+    def _box(self, cell: Any, boxes: Any) -> Sequence[Sequence[Span]]:
+        """The intervals of a cell, from those that all cells have."""
+        raise NotImplementedError
+
+    def draw(self, cell: Any, choose: Random) -> Point:
+        """Returns ends and middles of the intervals."""
+        box = self._box(cell, self._outside)  # type: ignore[attr-defined]
+        states = tuple(
+            tuple([choose.choice((low, high, (low + high) // 2)) / ONE for low, high in layer])
+            for layer in box
+        )
+        return Point(states, self._configuration(cell))
+
+    def contains(self, cell: Any, point: Point) -> bool:
+        """Whether a point lies in the box of a cell, as floats tell."""
+        box = self._box(cell, self._inside)  # type: ignore[attr-defined]
+        near = NEAR * (1 + max((abs(v) for state in point.states for v in state), default=0.0))
+        return self._configuration(cell) == point.configuration and all(
+            low / ONE - near <= v <= high / ONE + near
+            for layer, state in zip(box, point.states, strict=True)
+            for (low, high), v in zip(layer, state, strict=True)
+        )
+
+    def noise(self, choose: Random) -> Callable[[], float]:
+        """Returns a function that draws the largest noise, up or down, or none."""
+        return lambda: self._noise * choose.choice((-1, 0, 1))
+
+    def _configuration(self, cell: Any) -> Any:
+        return cell[1]
+
+
+class BoxDomain(_BoxedDomain):
     """Choices of one interval per coordinate, with configurations of the language."""
 
     def __init__(self, problem: CheckProblem, cover: Mapping[str, Json]) -> None:
+        self._noise = float(read_noise(cover["noise"]))
         super().__init__(problem, _with_noise(problem, read_noise(cover["noise"])))
         run = entries(whole(1, 1 << 32), listing(read_interval, most=MAX_INTERVALS))
         layers = problem.network.layers
@@ -80,13 +120,16 @@ class BoxDomain(ConfigurationDomain):
         """Returns the cell of the image."""
         labels = cell[0]
         if (labels, letter) not in self._moves:
-            box = tuple(
-                tuple([intervals[k] for intervals, k in zip(layer, chosen, strict=True)])
-                for layer, chosen in zip(self._outside, labels, strict=True)
-            )
+            box = tuple(map(tuple, self._box(cell, self._outside)))
             new, got = self.stepper.step(box, letter)
             self._moves[labels, letter] = (self._labels(new), got)
         return self.arrival(cell, letter, *self._moves[labels, letter])
+
+    def _box(self, cell: Any, boxes: Any) -> list[list[Span]]:
+        return [
+            [intervals[k] for intervals, k in zip(layer, chosen, strict=True)]
+            for layer, chosen in zip(boxes, cell[0], strict=True)
+        ]
 
     def _labels(self, states: States) -> WalkCell:
         """For each layer the number of the interval that holds each coordinate."""
@@ -105,7 +148,7 @@ class BoxDomain(ConfigurationDomain):
         return tuple(found)
 
 
-class NodeDomain(ConfigurationDomain):
+class NodeDomain(_BoxedDomain):
     """One listed box for each configuration of the language with the last letters.
 
     Nodes are numbered as the walk finds them. Rounded steps are those of float32, with half of the noise.
@@ -113,6 +156,7 @@ class NodeDomain(ConfigurationDomain):
 
     def __init__(self, problem: CheckProblem, cover: Mapping[str, Json], *, rounded: bool = False) -> None:
         noise = read_noise(cover["noise"])
+        self._noise = float(noise / 2 if rounded else noise)
         super().__init__(problem, _rounded(problem, noise / 2) if rounded else _with_noise(problem, noise))
         self._letters = whole(0, MAX_LETTERS)(cover["letters"], "letters")
         box = entries(*(listing(read_interval, length=len(layer.state)) for layer in problem.network.layers))
@@ -132,6 +176,9 @@ class NodeDomain(ConfigurationDomain):
         found = self.arrival(cell, letter, recent[max(0, len(recent) - self._letters) :], got)
         self._node(found[0].cell, new)
         return found
+
+    def _box(self, cell: Any, boxes: Any) -> Any:
+        return boxes[self._number[cell]]
 
     def _node(self, node: Any, states: States) -> WalkCell:
         number = self._number.setdefault(node, len(self._number))
@@ -320,7 +367,7 @@ def claims_under_noise(
     if method != "state-boxes" or not (stated is None or any(c.dtype is not None for c in stated)):
         return claims
     try:
-        result = walk(problem, NodeDomain(problem, cover, rounded=True), task)
+        result = walk(problem, NodeDomain(problem, cover, rounded=True), task, guarded=True)
         if result.failure is not None:
             raise Undecided(f"in float32, {result.failure.what}")
     except Undecided:

@@ -16,11 +16,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from random import Random
 from typing import Any
 
 from nerode.kernel.domains.forms import AffineForm, Cut, FormRegion, Value, ValueRange
 from nerode.kernel.network import Place
-from nerode.kernel.numbers import Number, Rational, grid_of, rational
+from nerode.kernel.numbers import Number, Rational, grid_of, plain, rational
 from nerode.kernel.step import States
 from nerode.kernel.work import Undecided
 
@@ -59,6 +61,15 @@ class CellStep:
         return AffineForm(0, {name: 1})
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a point of a cell is drawn with: 1 and the counters, times the sign; the sign; the stack."""
+
+    counters: Sequence[int]
+    sign: int
+    stack: tuple[int, ...]
+
+
 class Coordinate(ABC):
     """One coordinate of the state, and what a cell knows of it.
 
@@ -83,6 +94,14 @@ class Coordinate(ABC):
             Undecided: if no label stands for all of its values.
         """
 
+    @abstractmethod
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+        """Returns some number that a label stands for, for the guard."""
+
+    @abstractmethod
+    def admits(self, label: Any, value: Any, at: Drawn) -> bool:
+        """Whether a label stands for a number, for the guard."""
+
     def refuse(self, why: str) -> Undecided:
         """Returns the error that a value has no label."""
         return Undecided(f"{self.name} {why}")
@@ -100,6 +119,14 @@ class ExactCoordinate(Coordinate):
         if isinstance(value, AffineForm):
             raise self.refuse("depends on a counter, an interval or a scale")
         return value
+
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+        """Returns the label."""
+        return label
+
+    def admits(self, label: Any, value: Any, at: Drawn) -> bool:
+        """Whether it is the label."""
+        return bool(label == value)
 
 
 class CappedCoordinate(ExactCoordinate):
@@ -122,6 +149,18 @@ class CappedCoordinate(ExactCoordinate):
             raise self.refuse("has a cap, and a step lowers it")
         return self.cap if low >= self.cap else super().fold(value, step)
 
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+        """Returns the label; for the cap that, or more."""
+        return (
+            choose.choice((label, label + 1, plain(label + Fraction(1, 2)), label << 40))
+            if label == self.cap
+            else label
+        )
+
+    def admits(self, label: Any, value: Any, at: Drawn) -> bool:
+        """Whether it is the label, or at least the cap."""
+        return bool(value >= label) if label == self.cap else super().admits(label, value, at)
+
 
 class LooseCoordinate(Coordinate):
     """A coordinate that lies in one of some intervals."""
@@ -142,6 +181,17 @@ class LooseCoordinate(Coordinate):
         if index is None:
             raise self.refuse("leaves its intervals")
         return index
+
+    def draw(self, label: int, at: Drawn, choose: Random) -> Value:
+        """Returns an end of the interval, or its middle."""
+        low, high = self.intervals[label].low, self.intervals[label].high
+        assert low is not None
+        assert high is not None
+        return choose.choice((low, high, plain(Fraction(low + high) / 2)))
+
+    def admits(self, label: int, value: Any, at: Drawn) -> bool:
+        """Whether it is in the interval."""
+        return self.intervals[label].contains(ValueRange(value, value))
 
 
 class AffineCoordinate(Coordinate):
@@ -173,6 +223,15 @@ class AffineCoordinate(Coordinate):
             total = total + term if total != 0 else term
         return region.relu(total) if self.rectified else total
 
+    def draw(self, label: None, at: Drawn, choose: Random) -> Value:
+        """Returns the function of the counters."""
+        total = plain(sum((Fraction(a) * at.counters[k] for k, a in self.coefficients), Fraction(0)))
+        return max(total, 0) if self.rectified else total
+
+    def admits(self, label: None, value: Any, at: Drawn) -> bool:
+        """Whether it is the function of the counters."""
+        return bool(value == self.draw(label, at, Random(0)))
+
 
 class TallyCoordinate(Coordinate):
     """A count of errors: 0, or at least 1, times the sign."""
@@ -189,6 +248,14 @@ class TallyCoordinate(Coordinate):
         if low is None or low < 1:
             raise self.refuse("is neither 0 nor at least 1")
         return False
+
+    def draw(self, label: bool, at: Drawn, choose: Random) -> Value:
+        """Returns 0, or the sign times 1 or more."""
+        return 0 if label else at.sign * choose.choice((1, plain(Fraction(3, 2)), 1_000))
+
+    def admits(self, label: bool, value: Any, at: Drawn) -> bool:
+        """Whether it is 0, or the sign times at least 1."""
+        return bool(value == 0 if label else at.sign * value >= 1)
 
 
 class SlotCoordinate(Coordinate):
@@ -222,3 +289,15 @@ class SlotCoordinate(Coordinate):
         if not holds:
             raise self.refuse(f"does not hold the kind of bracket at depth {self.depth}")
         return None
+
+    def draw(self, label: None, at: Drawn, choose: Random) -> Value:
+        """Returns the code of the bracket at this depth; above the stack any code, or the start."""
+        if self.depth <= len(at.stack):
+            return self.codes[at.stack[self.depth - 1]]
+        return choose.choice((self.range.low, self.range.high, *self.codes))
+
+    def admits(self, label: None, value: Any, at: Drawn) -> bool:
+        """Whether it is the code of the bracket at this depth, or above the stack in between."""
+        if self.depth <= len(at.stack):
+            return bool(value == self.codes[at.stack[self.depth - 1]])
+        return self.range.contains(ValueRange(value, value))

@@ -15,12 +15,14 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
-from nerode.kernel.domains.coordinates import CellStep, ExactCoordinate
+from nerode.kernel.domains.coordinates import CellStep, Drawn, ExactCoordinate
 from nerode.kernel.domains.counters import CounterTable
 from nerode.kernel.domains.forms import CounterMeter, Cut, FormRegion, ValueRange
 from nerode.kernel.domains.knowledge import CoordinateKnowledge, CounterClasses
+from nerode.kernel.guard import Point
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
@@ -84,6 +86,14 @@ class _PlainSide:
         """Whether what may follow, now and later, is the same for all values of the counters."""
         return True
 
+    def drawn(self, part: Any, counts: Sequence[int], choose: Random) -> Any:
+        """Some configuration of the cell with these counters, for the guard."""
+        return self.configuration(part, counts)
+
+    def is_of(self, part: Any, configuration: Any) -> bool:
+        """Whether a configuration is of the cell, its counters aside; for the guard."""
+        return bool(part == configuration)
+
 
 class _CounterSide(_PlainSide):
     """A counter machine whose counters are the first ones of the cover: the last letter, None once dead.
@@ -111,6 +121,9 @@ class _CounterSide(_PlainSide):
 
     def ignores_counters(self, part: Any) -> bool:
         return part is None
+
+    def is_of(self, part: Any, configuration: Any) -> bool:
+        return bool(part == (None if configuration is None else configuration[0]))
 
 
 class _SlotSide(_PlainSide):
@@ -146,6 +159,26 @@ class _SlotSide(_PlainSide):
 
     def depth(self, part: Any) -> int:
         return 0 if part is None else int(part[0])
+
+    def drawn(self, part: Any, counts: Sequence[int], choose: Random) -> Any:
+        if part is None or part[0] == 0:
+            return None if part is None else ()
+        return (*(choose.randrange(self.language.kinds) for _ in range(part[0] - 1)), part[1])
+
+    def is_of(self, part: Any, configuration: Any) -> bool:
+        if part is None or configuration is None:
+            return part is configuration
+        return bool(part == (len(configuration), configuration[-1] if configuration else -1))
+
+
+def _some(known: ValueRange, choose: Random) -> int:
+    """Some integer of a range: an end, one beside it, or one far away."""
+    if known.low is not None and known.high is not None:
+        return choose.choice((int(known.low), int(known.high)))
+    away = choose.choice((0, 1, 2, 1_000, 1 << 40))
+    if known.low is not None:
+        return int(known.low) + away
+    return (0 if known.high is None else int(known.high)) - away
 
 
 def _side_of(language: LanguageMachine, known: CoordinateKnowledge) -> _PlainSide:
@@ -230,6 +263,45 @@ class UnknownsDomain(Domain):
                 raise Undecided("the counters of dead prefixes make a difference")
             self._images[cell, letter] = known
         return known
+
+    def first_counts(self) -> tuple[int, ...]:
+        """Returns the counters at the start."""
+        return tuple(c.start for c in self._known.counters)
+
+    def draw(self, cell: UnknownsCell, choose: Random) -> Point:
+        """Returns some point of a cell: counters of its classes, a stack, and a number for each label."""
+        counts = tuple(_some(r, choose) for r in self._ranges(cell.classes))
+        configuration = self._side.drawn(cell.part, counts, choose)
+        point = Point((), configuration, counts, cell.sign)
+        at, labels = self._drawn(point), iter(cell.labels)
+        states = tuple(tuple([c.draw(next(labels), at, choose) for c in layer]) for layer in self._layers)
+        return replace(point, states=states)
+
+    def moved(self, point: Point, states: States, letter: int) -> Point:
+        """Returns the point after a letter."""
+        counters = zip(point.counts, self._known.counters, strict=True)
+        counts = tuple(n + c.increments[letter] for n, c in counters)
+        after = self._side.language.advance(point.configuration, letter)
+        return Point(states, after, counts, self._known.sign * point.sign)
+
+    def contains(self, cell: UnknownsCell, point: Point) -> bool:
+        """Whether a point lies in a cell."""
+        classes = tuple(c.class_of(n) for c, n in zip(self._known.counters, point.counts, strict=True))
+        if not self._side.is_of(cell.part, point.configuration) or cell.classes not in (None, classes):
+            return False
+        at, count, states = self._drawn(point), self._known.merged, point.states
+        states = (*self._merged[states[:count]], *states[count:]) if self._merged else states
+        pairs = [
+            pair
+            for layer, state in zip(self._layers, states, strict=True)
+            for pair in zip(layer, state, strict=True)
+        ]
+        admitted = (c.admits(label, v, at) for (c, v), label in zip(pairs, cell.labels, strict=True))
+        return cell.sign == point.sign and all(admitted)
+
+    def _drawn(self, point: Point) -> Drawn:
+        stack = point.configuration if self._known.num_slots else None
+        return Drawn([point.sign * n for n in (1, *point.counts)], point.sign, stack or ())
 
     def _step(self, cell: UnknownsCell, letter: int) -> Iterator[Image]:
         for classes, ranges in self._pieces(cell, letter):

@@ -39,6 +39,7 @@ Mask = npt.NDArray[np.bool_]
 _STEEPEST = 2.0**64
 """The largest slope: times any distance it is far from the largest float."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
     """The values that can stand on the stream before the first attention block.

@@ -1,0 +1,163 @@
+"""The guard: faults planted in the kernel itself are refused, at the first cells that they touch."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+import pytest
+
+from benchmarks.forgeries import hold_coordinate
+from nerode import kernel
+from nerode.kernel.domains.coordinates import CellStep
+from nerode.kernel.domains.forms import FormRegion
+from nerode.kernel.domains.spans import SpanRows
+from nerode.kernel.domains.unknowns import UnknownsCell, UnknownsDomain
+from nerode.kernel.guard import Guard
+from nerode.kernel.step import ColumnRows, ExactArithmetic
+from tests.kernel.cases import compiled
+from tests.kernel.test_covers import DOMAINS, STACK, found
+
+Json = Any
+
+WALKED = [method for method in DOMAINS if not method.startswith("n-gram")]
+
+
+def _shown(network: Json, language: Json, method: str, description: Json) -> str:
+    """Why a proof is refused; "" if it is not."""
+    failure = kernel.prove(network, language, method, description).failure
+    return "" if failure is None else failure.what
+
+
+def _held() -> tuple[Json, Json, str, Json]:
+    """A coordinate that holds 1, and a cover that says it holds 2; the last slot starts at 1/2."""
+    network, language = compiled("dyck-2-10", "diagonal")
+    assert hold_coordinate(network, "2")
+    network["layers"][1]["start"][9] = "1/2"
+    slots = [[f"2:depth {depth} kind.0"] for depth in range(1, 11)]
+    counter = {**STACK["counters"][0], "points": [0, 10]}
+    description = {
+        **STACK,
+        "counters": [counter],
+        "affine": {**STACK["affine"], "1:x": [2, [0]]},
+        "slots": slots,
+    }
+    return network, language, "stack-invariant", description
+
+
+def _scaled_start(self: UnknownsDomain) -> UnknownsCell:
+    """The start as it was compared before: functions of counters times the start of the last slot."""
+    scale = self._stepper.network.layers[1].start[9]
+    counters = self._known.counters
+    step = CellStep(FormRegion({}), moved=[scale * v for v in (1, *(c.start for c in counters))])
+    classes = tuple(c.class_of(c.start) for c in counters)
+    return UnknownsCell(self._side.start(), classes, self._fold(self._stepper.start(), step), 1)
+
+
+def test_a_start_that_is_compared_with_another_scale_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, language, method, description = _held()
+    assert "the network says" in _shown(network, language, method, description)
+    # Nobody looks for a word: a longer one would not be found.
+    monkeypatch.setattr("nerode.kernel.covers.find_failing_word", lambda *_, **__: None)
+    monkeypatch.setattr(UnknownsDomain, "start", _scaled_start)
+    assert "contradicts itself: the start" in _shown(network, language, method, description)
+    monkeypatch.setattr(Guard, "at_start", lambda *_: None)
+    assert _shown(network, language, method, description) == "", "the fault itself accepts the network"
+
+
+@pytest.mark.parametrize("method", WALKED)
+def test_points_are_drawn_of_every_domain(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is right is not refused."""
+    network, language, method, description = found(method)
+    seen: list[Any] = []
+    points: list[int] = []
+    look = Guard.look
+
+    def counted(self: Guard, *given: Any) -> Any:
+        seen.append(look(self, *given))
+        points.append(self.points)
+        return seen[-1]
+
+    monkeypatch.setattr(Guard, "look", counted)
+    assert _shown(network, language, method, description) == ""
+    assert seen
+    assert not any(seen)
+    assert max(points) > 1
+
+
+@pytest.mark.parametrize(
+    "method", ["joint-closure", "saturating-closure", "counter-invariant", "interval-closure"]
+)
+def test_a_cover_that_forgets_where_a_letter_leads_is_refused(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state stays where it is, whatever is read: the walk closes at once."""
+    settle = ExactArithmetic.settle
+    starts: dict[int, Any] = {}
+
+    def stays(self: ExactArithmetic, layer: int, values: Any) -> Any:
+        return starts.setdefault(layer, settle(self, layer, values))
+
+    network, language, method, description = found(method)
+    monkeypatch.setattr(ExactArithmetic, "settle", stays)
+    # The answers are believed as well, so that only the images can be wrong.
+    monkeypatch.setattr("nerode.kernel.walk.agrees", lambda *_: True)
+    what = _shown(network, language, method, description)
+    assert "contradicts itself" in what or "is not the stated" in what or "leaves" in what
+
+
+def test_an_answer_that_was_never_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, language = compiled("parity", "diagonal-signed")
+    definition = language["definition"]
+    definition["accepting"] = [1 - state for state in definition["accepting"]]
+    assert "the network says" in _shown(network, language, "joint-closure", {"task": "predict"})
+    monkeypatch.setattr("nerode.kernel.walk.agrees", lambda *_: True)
+    assert "the answer is not that" in _shown(network, language, "joint-closure", {"task": "predict"})
+
+
+def test_boxes_whose_sums_lose_a_sign_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, language, method, description = found("boxes")
+    rows = SpanRows.all_values
+
+    def folded(self: SpanRows, table: Any, state: Any = ()) -> Any:
+        return [(max(low, -high), max(high, -low)) for low, high in rows(self, table, state)]
+
+    monkeypatch.setattr(SpanRows, "all_values", folded)
+    monkeypatch.setattr("nerode.kernel.walk.agrees", lambda *_: True)
+    what = _shown(network, language, method, description)
+    assert what
+    assert "contradicts itself" in what or "is in no interval" in what
+
+
+def test_the_draws_depend_on_the_content_alone() -> None:
+    network, language, method, description = found("stack-invariant")
+    drawn: list[list[Any]] = []
+    draw = UnknownsDomain.draw
+
+    for _ in range(2):
+        mine: list[Any] = []
+
+        def kept(self: Any, cell: Any, choose: Random, mine: list[Any] = mine) -> Any:
+            mine.append(draw(self, cell, choose))
+            return mine[-1]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(UnknownsDomain, "draw", kept)
+            kernel.prove(copy.deepcopy(network), language, method, description)
+        drawn.append(mine)
+    assert drawn[0] == drawn[1] != []
+
+
+def test_sparse_columns_that_lose_a_term_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that is wrong, and a kernel that does not see the term by which it is."""
+    network, language = compiled("tomita-3", "dense")
+    relus = ColumnRows._touched
+
+    def first_only(self: ColumnRows, table: Any, state: Any) -> Any:
+        sums = relus(self, table, state)
+        return {i: v for i, v in sums.items() if i < 1}
+
+    monkeypatch.setattr(ColumnRows, "_touched", first_only)
+    monkeypatch.setattr("nerode.kernel.walk.agrees", lambda *_: True)
+    assert "contradicts itself" in _shown(network, language, "joint-closure", {"task": "predict"})
