@@ -138,6 +138,8 @@ def _pi() -> Fraction:
 
 def _cosine(turns: Fraction) -> Fraction:
     """cos(2π · turns) for turns in [0,1)."""
+    if (4 * turns).denominator == 1:
+        return Fraction((1, 0, -1, 0)[int(4 * turns)])
     x = 2 * _pi() * (turns if turns <= Fraction(1, 2) else 1 - turns)
     total, term = Fraction(0), Fraction(1)
     for n in range(1, 200):

@@ -152,7 +152,7 @@ class _Walker:
             self._check_empty_word()
             first = self.domain.start()
             self._find(first, -1, -1)
-            self._heed(self.guard and self.guard.at_start(first))
+            self._heed(None if self.guard is None else self.guard.at_start(first))
             for i, cell in enumerate(self.order):
                 table.update(f"{self._line(i, cell)}\n".encode())
                 if self.full:
@@ -205,7 +205,7 @@ class _Walker:
                 raise _Wrong(wrong_answer(letters, word, image.expected, image.got))
             cells.append(image.cell)
             found.append(str(self._find(image.cell, i, letter)))
-        self._heed(self.guard and self.guard.look(i, cell, letter, cells))
+        self._heed(None if self.guard is None else self.guard.look(i, cell, letter, cells))
         return list(dict.fromkeys(found))
 
     def _heed(self, failure: Failure | None) -> None:

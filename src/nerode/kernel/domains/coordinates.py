@@ -95,7 +95,7 @@ class Coordinate(ABC):
         """
 
     @abstractmethod
-    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Any:
         """Returns some number that a label stands for, for the guard."""
 
     @abstractmethod
@@ -120,7 +120,7 @@ class ExactCoordinate(Coordinate):
             raise self.refuse("depends on a counter, an interval or a scale")
         return value
 
-    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Any:
         """Returns the label."""
         return label
 
@@ -149,7 +149,7 @@ class CappedCoordinate(ExactCoordinate):
             raise self.refuse("has a cap, and a step lowers it")
         return self.cap if low >= self.cap else super().fold(value, step)
 
-    def draw(self, label: Any, at: Drawn, choose: Random) -> Value:
+    def draw(self, label: Any, at: Drawn, choose: Random) -> Any:
         """Returns the label; for the cap that, or more."""
         return (
             choose.choice((label, label + 1, plain(label + Fraction(1, 2)), label << 40))
@@ -265,7 +265,7 @@ class SlotCoordinate(Coordinate):
         super().__init__(place, name)
         self.depth = depth
         self.codes = codes
-        values = [rational(start), *codes]
+        self.values = values = [plain(rational(start)), *codes]
         grids = [grid_of(v) for v in values]
         grid = None if None in grids else max(g for g in grids if g is not None)
         self.range = ValueRange(min(values), max(values), grid=grid)
@@ -294,7 +294,7 @@ class SlotCoordinate(Coordinate):
         """Returns the code of the bracket at this depth; above the stack any code, or the start."""
         if self.depth <= len(at.stack):
             return self.codes[at.stack[self.depth - 1]]
-        return choose.choice((self.range.low, self.range.high, *self.codes))
+        return choose.choice(self.values)
 
     def admits(self, label: None, value: Any, at: Drawn) -> bool:
         """Whether it is the code of the bracket at this depth, or above the stack in between."""
