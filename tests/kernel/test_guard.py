@@ -14,7 +14,7 @@ from nerode.kernel.domains.coordinates import CellStep
 from nerode.kernel.domains.forms import FormRegion
 from nerode.kernel.domains.spans import SpanRows
 from nerode.kernel.domains.unknowns import UnknownsCell, UnknownsDomain
-from nerode.kernel.guard import Guard
+from nerode.kernel.guard import PointGuard
 from nerode.kernel.step import ColumnRows, ExactArithmetic
 from tests.kernel.cases import compiled
 from tests.kernel.test_covers import DOMAINS, STACK, found
@@ -62,7 +62,7 @@ def test_a_start_that_is_compared_with_another_scale_is_refused(monkeypatch: pyt
     monkeypatch.setattr("nerode.kernel.covers.find_failing_word", lambda *_, **__: None)
     monkeypatch.setattr(UnknownsDomain, "start", _scaled_start)
     assert "contradicts itself: the start" in _shown(network, language, method, description)
-    monkeypatch.setattr(Guard, "at_start", lambda *_: None)
+    monkeypatch.setattr(PointGuard, "at_start", lambda *_: None)
     assert _shown(network, language, method, description) == "", "the fault itself accepts the network"
 
 
@@ -72,14 +72,14 @@ def test_points_are_drawn_of_every_domain(method: str, monkeypatch: pytest.Monke
     network, language, method, description = found(method)
     seen: list[Any] = []
     points: list[int] = []
-    look = Guard.look
+    look = PointGuard.look
 
-    def counted(self: Guard, *given: Any) -> Any:
+    def counted(self: PointGuard, *given: Any) -> Any:
         seen.append(look(self, *given))
         points.append(self.points)
         return seen[-1]
 
-    monkeypatch.setattr(Guard, "look", counted)
+    monkeypatch.setattr(PointGuard, "look", counted)
     assert _shown(network, language, method, description) == ""
     assert seen
     assert not any(seen)

@@ -56,7 +56,7 @@ Values = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CellPoint:
     """A point of a cell.
 
     Attributes:
@@ -226,7 +226,7 @@ def _maps_of(layer: CheckedLayer) -> list[Rows]:
     return [layer.units, layer.seen_units, tuple(row for _, row in layer.outputs), *used]
 
 
-class Guard:
+class PointGuard:
     """Looks at points of cells beside a walk.
 
     Args:
@@ -249,7 +249,7 @@ class Guard:
 
     def at_start(self, cell: Any) -> Failure | None:
         """Returns why the start does not lie in its cell, None if it does."""
-        first = Point(self._step.start(), self._language.initial(), self._domain.first_counts())
+        first = CellPoint(self._step.start(), self._language.initial(), self._domain.first_counts())
         if self._domain.contains(cell, first):
             return None
         return _fault("the start of the network is not in the cell that it is said to be in")

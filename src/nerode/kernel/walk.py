@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from nerode.kernel.claims import VALID_PREFIXES, Failure, Refutation
-from nerode.kernel.guard import Guard, Point, agrees
+from nerode.kernel.guard import CellPoint, PointGuard, agrees
 from nerode.kernel.letters import LanguageMachine, LetterNames, NextLetters
 from nerode.kernel.network import CheckedNetwork
 from nerode.kernel.step import Stepper
@@ -88,15 +88,15 @@ class Domain(ABC):
         return ()
 
     @abstractmethod
-    def draw(self, cell: Any, choose: Random) -> Point:
+    def draw(self, cell: Any, choose: Random) -> CellPoint:
         """Returns some point of a cell."""
 
     @abstractmethod
-    def moved(self, point: Point, states: Any, letter: int) -> Point:
+    def moved(self, point: CellPoint, states: Any, letter: int) -> CellPoint:
         """Returns the point after a letter, from the states there."""
 
     @abstractmethod
-    def contains(self, cell: Any, point: Point) -> bool:
+    def contains(self, cell: Any, point: CellPoint) -> bool:
         """Whether a point lies in a cell."""
 
     def noise(self, choose: Random) -> Callable[[], float] | None:
@@ -131,7 +131,7 @@ class _Wrong(Exception):
 
 class _Walker:
     def __init__(
-        self, problem: CheckProblem, domain: Domain, task: str, limit: int, guard: Guard | None
+        self, problem: CheckProblem, domain: Domain, task: str, limit: int, guard: PointGuard | None
     ) -> None:
         self.problem = problem
         self.guard = guard
@@ -255,7 +255,7 @@ def walk(
         OverBudget: if the budget ends first.
     """
     most = problem.work.budget.cells
-    guard = Guard(problem.network, problem.language, domain, task, problem.work) if guarded else None
+    guard = PointGuard(problem.network, problem.language, domain, task, problem.work) if guarded else None
     return _Walker(problem, domain, task, most + 1 if limit is None else min(limit, most + 1), guard).run()
 
 
@@ -302,9 +302,9 @@ class ConfigurationDomain(Domain):
         """Returns nothing: there are no smaller cells."""
         return ()
 
-    def moved(self, point: Point, states: Any, letter: int) -> Point:
+    def moved(self, point: CellPoint, states: Any, letter: int) -> CellPoint:
         """Returns the point after a letter."""
-        return Point(states, self.language.advance(point.configuration, letter))
+        return CellPoint(states, self.language.advance(point.configuration, letter))
 
 
 class PointDomain(ConfigurationDomain):
@@ -322,10 +322,10 @@ class PointDomain(ConfigurationDomain):
         new, got = self.stepper.step(cell[0], letter)
         return self.arrival(cell, letter, new, got)
 
-    def draw(self, cell: Any, choose: Random) -> Point:
+    def draw(self, cell: Any, choose: Random) -> CellPoint:
         """Returns the only point."""
-        return Point(*cell)
+        return CellPoint(*cell)
 
-    def contains(self, cell: Any, point: Point) -> bool:
+    def contains(self, cell: Any, point: CellPoint) -> bool:
         """Whether it is the point of the cell."""
         return bool(cell == (point.states, point.configuration))

@@ -23,7 +23,7 @@ from typing import Any
 from nerode.kernel.claims import DONE, DTYPES, UNDER_NOISE, Claim
 from nerode.kernel.domains.meter import fits
 from nerode.kernel.domains.spans import ONE, Span, SpanArithmetic, SpanRows, inner, outer
-from nerode.kernel.guard import NEAR, Point
+from nerode.kernel.guard import NEAR, CellPoint
 from nerode.kernel.letters import NextLetters
 from nerode.kernel.network import AffineMove, CheckedNetwork, PointTable, Row, ScoreRows, now
 from nerode.kernel.numbers import Number, rational, read_interval, read_rational
@@ -65,16 +65,16 @@ class _BoxedDomain(ConfigurationDomain):
         """The intervals of a cell, from those that all cells have."""
         raise NotImplementedError
 
-    def draw(self, cell: Any, choose: Random) -> Point:
+    def draw(self, cell: Any, choose: Random) -> CellPoint:
         """Returns ends and middles of the intervals."""
         box = self._box(cell, self._outside)  # type: ignore[attr-defined]
         states = tuple(
             tuple([choose.choice((low, high, (low + high) // 2)) / ONE for low, high in layer])
             for layer in box
         )
-        return Point(states, self._configuration(cell))
+        return CellPoint(states, self._configuration(cell))
 
-    def contains(self, cell: Any, point: Point) -> bool:
+    def contains(self, cell: Any, point: CellPoint) -> bool:
         """Whether a point lies in the box of a cell, as floats tell."""
         box = self._box(cell, self._inside)  # type: ignore[attr-defined]
         near = NEAR * (1 + max((abs(v) for state in point.states for v in state), default=0.0))

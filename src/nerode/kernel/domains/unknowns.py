@@ -22,7 +22,7 @@ from nerode.kernel.domains.coordinates import CellStep, Drawn, ExactCoordinate
 from nerode.kernel.domains.counters import CounterTable
 from nerode.kernel.domains.forms import CounterMeter, Cut, FormRegion, ValueRange
 from nerode.kernel.domains.knowledge import CoordinateKnowledge, CounterClasses
-from nerode.kernel.guard import Point
+from nerode.kernel.guard import CellPoint
 from nerode.kernel.languages import BracketStack
 from nerode.kernel.letters import LanguageMachine, NextLetters
 from nerode.kernel.step import ExactArithmetic, State, States, Stepper
@@ -268,23 +268,23 @@ class UnknownsDomain(Domain):
         """Returns the counters at the start."""
         return tuple(c.start for c in self._known.counters)
 
-    def draw(self, cell: UnknownsCell, choose: Random) -> Point:
+    def draw(self, cell: UnknownsCell, choose: Random) -> CellPoint:
         """Returns some point of a cell: counters of its classes, a stack, and a number for each label."""
         counts = tuple(_some(r, choose) for r in self._ranges(cell.classes))
         configuration = self._side.drawn(cell.part, counts, choose)
-        point = Point((), configuration, counts, cell.sign)
+        point = CellPoint((), configuration, counts, cell.sign)
         at, labels = self._drawn(point), iter(cell.labels)
         states = tuple(tuple([c.draw(next(labels), at, choose) for c in layer]) for layer in self._layers)
         return replace(point, states=states)
 
-    def moved(self, point: Point, states: States, letter: int) -> Point:
+    def moved(self, point: CellPoint, states: States, letter: int) -> CellPoint:
         """Returns the point after a letter."""
         counters = zip(point.counts, self._known.counters, strict=True)
         counts = tuple(n + c.increments[letter] for n, c in counters)
         after = self._side.language.advance(point.configuration, letter)
-        return Point(states, after, counts, self._known.sign * point.sign)
+        return CellPoint(states, after, counts, self._known.sign * point.sign)
 
-    def contains(self, cell: UnknownsCell, point: Point) -> bool:
+    def contains(self, cell: UnknownsCell, point: CellPoint) -> bool:
         """Whether a point lies in a cell."""
         classes = tuple(c.class_of(n) for c, n in zip(self._known.counters, point.counts, strict=True))
         if not self._side.is_of(cell.part, point.configuration) or cell.classes not in (None, classes):
@@ -299,7 +299,7 @@ class UnknownsDomain(Domain):
         admitted = (c.admits(label, v, at) for (c, v), label in zip(pairs, cell.labels, strict=True))
         return cell.sign == point.sign and all(admitted)
 
-    def _drawn(self, point: Point) -> Drawn:
+    def _drawn(self, point: CellPoint) -> Drawn:
         stack = point.configuration if self._known.num_slots else None
         return Drawn([point.sign * n for n in (1, *point.counts)], point.sign, stack or ())
 
