@@ -63,7 +63,7 @@ class CellStep:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a point of a cell is drawn with: 1 and the counters, times the sign; the sign; the stack."""
+    """Ingredients of a point of a cell: 1 and the counters, times the sign; the sign; the stack."""
 
     counters: Sequence[int]
     sign: int

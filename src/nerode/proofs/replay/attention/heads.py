@@ -109,7 +109,7 @@ _HELD = 53
 
 
 def _width(values: Array) -> Array:
-    """How many bits each number has, from its first to its last that is 1."""
+    """Numbers of bits, from the first to the last that is 1."""
     whole = np.rint(np.ldexp(np.frexp(values)[0], _HELD)).astype(np.int64)
     found: Array = _HELD - np.log2((whole & -whole).clip(min=1).astype(np.float64))
     return found
