@@ -266,7 +266,7 @@ def describe(order: LanguageOrder) -> dict[str, Any]:
     sense = Sense(order.sense)
     parts = environment().get_template("parts.html.j2").module
     about = environment().get_template("language.html.j2").module
-    rows = families(study.table, bibliography, sense=sense, dtype=order.dtype)
+    rows = families(study.table, sense=sense, dtype=order.dtype, bibliography=bibliography)
     return {
         "name": visible(language.name),
         "kind": language.kind,

@@ -17,13 +17,13 @@ from nerode.report.automaton.svg import automaton_figure, automaton_svg
 from nerode.report.drawing import egg_box_diagram
 from nerode.report.notation import group_name
 from nerode.report.pages.language import class_title
-from nerode.report.pages.render import Bibliography, environment
+from nerode.report.pages.render import environment
 from nerode.report.picture import to_svg
 from nerode.report.tables.verdicts import SENSE_TITLES, families
 from nerode.report.terminal.findings import claim_line
 from nerode.report.terminal.runs import share
 from nerode.study import Runs, TheoryOfRuns, conclude_task, draw_eggboxes, group_runs, profile_language
-from nerode.verdict import Sense, Verdict, VerdictTable
+from nerode.verdict import Verdict, VerdictTable
 
 _SECONDS = 2.0
 """A cell of a notebook does not wait longer for the algebra of a language."""
@@ -121,11 +121,10 @@ def _runs(found: Runs) -> Markup:
 
 def _table(table: VerdictTable) -> Markup:
     rows = []
-    for family in families(list(table), Bibliography(), sense=Sense.FINITE_PRECISION, dtype=table.dtype):
+    for family in families(table, dtype=table.dtype):
         for row in family.rows:
-            answers = {a.sense: a for a in (row.answer, *row.others)}
             cells = Markup("").join(
-                Markup('<td class="{}">{}</td>').format(a.status, a.mark) for a in answers.values()
+                Markup('<td class="{}">{}</td>').format(a.status, a.mark) for a in row.answers.values()
             )
             names = ", ".join(a.name for a in row.architectures)
             rows.append(Markup("<tr><td>{}</td>{}<td>{}</td></tr>").format(names, cells, row.answer.reason))

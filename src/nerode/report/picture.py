@@ -1,8 +1,8 @@
 """Pictures as numbers (circles, curves, boxes, texts), and their SVG, TikZ and PDF.
 
 A picture is drawn once and written in any of these. Coordinates are pixels of a page, y downwards. Colours
-have the names of the page's style sheet: a page resolves them, in the light or in the dark (`styled=False`),
-a file of its own carries the light ones.
+have the names of the page's style sheet: a page resolves them, in the light or in the dark, a file of its own
+carries the light ones.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -174,20 +174,24 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def to_svg(picture: Picture, *, css: str = "", scale: float = 1.0, styled: bool = True) -> Markup:
+Colours = Literal["light", "page", "none"]
+"""Where an SVG has its colours from: itself, the variables of a page, or the classes of its style sheet."""
+
+
+def to_svg(picture: Picture, *, css: str = "", scale: float = 1.0, colours: Colours = "light") -> Markup:
     """Returns a picture as one `<svg>` element.
 
     Args:
         picture: the picture.
         css: class names of the element.
         scale: by how much it is enlarged.
-        styled: whether the shapes carry their colours and faces; without them the page's style sheet decides.
+        colours: where they come from.
     """
     x, y, width, height = picture.box
     head = Markup("<title>{}</title>").format(picture.title) if picture.title else Markup("")
     if picture.description:
         head += Markup("<desc>{}</desc>").format(picture.description)
-    body = Markup("").join(_svg_shape(item, styled) for item in picture.items)
+    body = Markup("").join(_svg_shape(item, colours) for item in picture.items)
     named = Markup('class="{}" ').format(css) if css else Markup("")
     numbers = [number(v) for v in (x, y, width, height, width * scale, height * scale)]
     svg = Markup(
@@ -197,12 +201,17 @@ def to_svg(picture: Picture, *, css: str = "", scale: float = 1.0, styled: bool 
     return Markup(visible(svg))
 
 
-def _svg_shape(shape: Shape, styled: bool) -> Markup:
+def _svg_shape(shape: Shape, colours: Colours) -> Markup:
     css = {"class": shape.css}
     if isinstance(shape, Group):
-        inner = Markup("").join(_svg_shape(item, styled) for item in shape.items)
-        return _element("g", css | {"opacity": str(_FAINT) if shape.faint else ""}, shape.title, inner)
-    style = _svg_ink(shape, styled)
+        inner = Markup("").join(_svg_shape(item, colours) for item in shape.items)
+        return _element(
+            "g",
+            css | {"opacity": str(_FAINT) if shape.faint and colours != "none" else ""},
+            shape.title,
+            inner,
+        )
+    style = {} if colours == "none" else _svg_ink(shape, colours == "light")
     if isinstance(shape, Circle):
         return _element("circle", css | _places(cx=shape.x, cy=shape.y, r=shape.r) | style)
     if isinstance(shape, Rectangle):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -52,11 +51,8 @@ def test_the_figure_is_well_formed_and_complete(dfa: Dfa) -> None:
 
 def test_colours_come_from_the_page_only() -> None:
     markup = str(automaton_figure(SPECIMENS["parity"]).markup)
-    assert "#" not in markup
-    assert "style=" not in markup
-    colours = re.findall(r'(?:fill|stroke)="([^"]*)"', markup)
-    assert colours
-    assert all(colour == "none" or colour.startswith("var(--") for colour in colours)
+    for word in ("fill=", "stroke=", "style=", "#"):
+        assert word not in markup
 
 
 def test_readers_that_hear_the_page_get_a_title_and_a_description() -> None:

@@ -40,12 +40,12 @@ def test_every_sense_has_a_title() -> None:
 
 
 def test_the_float_format_is_named() -> None:
-    (family,) = families([verdict("mamba", "no", "r", sense=Sense.IEEE)], Bibliography(), dtype="float16")
+    (family,) = families([verdict("mamba", "no", "r", sense=Sense.IEEE)], dtype="float16")
     assert family.rows[0].answer.sense == "IEEE float16"
 
 
 def test_architectures_with_equal_answers_share_a_row() -> None:
-    found = families(parity_verdicts(), Bibliography())
+    found = families(parity_verdicts())
     assert [f.title for f in found] == [
         "Diagonal, gates in [0, 1]",
         "Diagonal, gates in [−1, 1]",
@@ -66,26 +66,26 @@ def test_a_difference_in_another_sense_splits_the_row() -> None:
         verdict("mamba", "no", "r", sense=Sense.ROBUST),
         verdict("gla", "open", "s", sense=Sense.ROBUST),
     ]
-    (family,) = families(verdicts, Bibliography())
+    (family,) = families(verdicts)
     assert len(family.rows) == 2
 
 
 def test_the_order_in_which_senses_come_does_not_matter() -> None:
     one = [verdict("mamba", "no", "r", sense=s) for s in Sense]
     two = [verdict("gla", "no", "r", sense=s) for s in reversed(Sense)]
-    (family,) = families([*one, *two], Bibliography())
+    (family,) = families([*one, *two])
     assert len(family.rows) == 1
 
 
 def test_a_chosen_sense_comes_first() -> None:
-    (family, *_) = families(parity_verdicts(), Bibliography(), sense=Sense.ROBUST)
+    (family, *_) = families(parity_verdicts(), sense=Sense.ROBUST)
     assert family.rows[0].answer.sense == "under noise"
 
 
 def test_works_are_numbered_as_they_are_cited() -> None:
     bibliography = Bibliography()
     assert not bibliography
-    families(parity_verdicts(), bibliography)
+    families(parity_verdicts(), bibliography=bibliography)
     assert [(n, work.key) for n, work in bibliography] == [(1, "Sarrof2024")]
 
 
@@ -99,6 +99,6 @@ def test_witnesses_are_written_flat() -> None:
 def test_rows_join_what_was_tried() -> None:
     one = replace(verdict("mamba", "open", "r"), tried=("a", "b"))
     two = replace(verdict("gla", "open", "r"), tried=("b", "c"))
-    (family,) = families([one, two], Bibliography())
+    (family,) = families([one, two])
     (row,) = family.rows
     assert row.answer.tried == ("a", "b", "c")

@@ -272,7 +272,8 @@ def drawing_svg(drawing: Drawing, *, name: str = "", styled: bool = False) -> Ma
     width = drawing.box[2]
     reach = "narrow" if width <= NARROW else "long" if width > _LONG else "middle"
     scale = max(1.0, min(_LARGEST, _SMALL / width))
-    return to_svg(automaton_picture(drawing, name=name), css=f"dfa {reach}", scale=scale, styled=styled)
+    picture = automaton_picture(drawing, name=name)
+    return to_svg(picture, css=f"dfa {reach}", scale=scale, colours="light" if styled else "none")
 
 
 def automaton_picture(drawing: Drawing, *, name: str = "") -> Picture:

@@ -102,7 +102,7 @@ class Figure(ABC):
 
     def _markup(self, widths: Iterable[tuple[str, float]]) -> Markup:
         drawings = [
-            (name, to_svg(self.plot(width).picture(), css=f"chart {name}", styled=False))
+            (name, to_svg(self.plot(width).picture(), css=f"chart {name}", colours="page"))
             for name, width in widths
         ]
         template = environment().get_template("figure.html.j2")
@@ -463,4 +463,4 @@ def sparkline(points: Sequence[tuple[float, float, float]]) -> Markup:
     picture = Picture(
         items=(*(shapes if len(points) > 1 else ()), dot), box=(0.0, 0.0, width, height), title=""
     )
-    return to_svg(picture, css="sparkline", styled=False)
+    return to_svg(picture, css="sparkline", colours="page")

@@ -338,7 +338,7 @@ class _AnswerBook:
             return -1
         if answer not in self._numbers:
             self._numbers[answer] = len(self.answers)
-            cited = ("", "") if answer.citation is None else (answer.citation.text, answer.citation.key)
+            cited = ("", "") if answer.reference is None else (str(answer.reference), answer.reference.key)
             texts = (answer.reason, *cited, answer.provenance, answer.size, answer.witness)
             lists = (answer.assumptions, answer.tried)
             self.answers.append(

@@ -89,11 +89,13 @@ def entry_of(study: Study, *, group: str = "", sense: Sense = Sense.FINITE_PRECI
     language, verdicts = study.language, list(study.table)
     title, kind = language_title(language.name, language.convention), language_kind(study.profile)
     view = view_language(study, bibliography, compact=True)
-    cells = _cells(verdicts, bibliography)
+    cells = _cells(verdicts)
+    for verdict in verdicts:
+        bibliography.cite(verdict.reference)
     template = environment().get_template("atlas_language.html.j2").module
     section = template.section(  # type: ignore[attr-defined]
         view,
-        families([v for v in verdicts if v.sense is sense], bibliography, sense=sense),
+        families([v for v in verdicts if v.sense is sense], sense=sense),
         study.networks,
         _drawing(study.networks),
     )
@@ -132,19 +134,17 @@ def entry_from_json(values: Mapping[str, object] | None) -> AtlasEntry | None:
         return None
 
 
-def _cells(
-    verdicts: Sequence[Verdict], bibliography: Bibliography
-) -> dict[str, tuple[VerdictText | None, ...]]:
+def _cells(verdicts: Sequence[Verdict]) -> dict[str, tuple[VerdictText | None, ...]]:
     found = {(v.architecture, v.sense): v for v in verdicts}
     return {
-        name: tuple(_answer(found.get((name, sense)), bibliography) for sense in SENSE_TITLES)
+        name: tuple(_answer(found.get((name, sense))) for sense in SENSE_TITLES)
         for name in dict.fromkeys(v.architecture for v in verdicts)
     }
 
 
-def _answer(verdict: Verdict | None, bibliography: Bibliography) -> VerdictText | None:
+def _answer(verdict: Verdict | None) -> VerdictText | None:
     """A verdict as text, without what the page says elsewhere, so that the same answer is written once."""
-    return None if verdict is None else replace(answer(verdict, bibliography), sense="", model="")
+    return None if verdict is None else replace(answer(verdict), sense="", model="")
 
 
 def _network(item: NetworkStudy) -> AtlasNetwork:

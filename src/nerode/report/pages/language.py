@@ -10,15 +10,16 @@ from markupsafe import Markup
 
 from nerode.algebra import CounterWitness, Membership, Profile
 from nerode.algebra.classes import CLASSES
+from nerode.core import Reference
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
 from nerode.records import MARKS
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure, automaton_svg
 from nerode.report.drawing import egg_box_diagram
 from nerode.report.figures.plot import sparkline
 from nerode.report.notation import sentence
-from nerode.report.pages.render import Bibliography, Citation, render
+from nerode.report.pages.render import Bibliography, render
 from nerode.report.picture import to_svg
-from nerode.report.tables.verdicts import Family, families, sense_title
+from nerode.report.tables.verdicts import families, family_parts, sense_title
 from nerode.study import (
     Box,
     LengthCount,
@@ -60,7 +61,7 @@ class MembershipView:
     method: str
     witness: str
     explanation: str
-    citation: Citation | None
+    reference: Reference | None
 
     @property
     def summary(self) -> str:
@@ -184,7 +185,7 @@ def _membership(alphabet: Alphabet, m: Membership, bibliography: Bibliography) -
         method=m.method,
         witness=words,
         explanation=m.explanation,
-        citation=bibliography.cite(m.reference),
+        reference=bibliography.cite(m.reference),
     )
 
 
@@ -317,7 +318,7 @@ def explain_page(
     bibliography = Bibliography()
     language, table = study.language, study.table
     view = view_language(study, bibliography)
-    told = families(table, bibliography, sense=sense, dtype=table.dtype)
+    told = families(table, sense=sense, dtype=table.dtype, bibliography=bibliography)
     verdicts = {verdict.architecture: verdict.status.value for verdict in table if verdict.sense is sense}
     own = [item for item in trained if item.language == language.name.lower()]
     dfa = study.automaton
@@ -330,7 +331,7 @@ def explain_page(
         networks=study.networks,
         definition=definition,
         families=told,
-        strip=_strip(told),
+        strip=family_parts(told),
         conclusion=conclude_verdicts(verdicts, task=table.task.value) if len(table) else "",
         trained=[
             outcome_line(item, verdict=verdicts.get(item.architecture, "open"), language=language.name)
@@ -347,32 +348,6 @@ def explain_page(
         bibliography=bibliography,
         command=command,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chip:
-    """A family of architectures with one verdict, or the part of a family that has it."""
-
-    number: int
-    title: str
-    status: str
-    names: str
-
-
-def _strip(told: Sequence[Family]) -> list[_Chip]:
-    """The verdicts by family, what is possible first; a family that is divided has a chip per answer."""
-    chips = []
-    for number, family in enumerate(told):
-        names: dict[str, list[str]] = {}
-        for row in family.rows:
-            names.setdefault(row.answer.status, []).extend(a.title for a in row.architectures)
-        total = sum(map(len, names.values()))
-        for status, found in names.items():
-            part = f" ({len(found)} of {total})" if len(names) > 1 else ""
-            title = found[0] if len(found) == 1 and part else f"{family.title}{part}"
-            chips.append(_Chip(number=number, title=title, status=status, names=", ".join(found)))
-    order = ("yes", "no", "open")
-    return sorted(chips, key=lambda chip: order.index(chip.status))
 
 
 _CONCLUDED = ("mamba", "lstm", "transformer")

@@ -6,7 +6,6 @@ import base64
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib import metadata, resources
 from typing import Any
 
@@ -71,26 +70,17 @@ def _text(name: str) -> str:
     return resources.files("nerode.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
-    """A link from a statement to the list of works."""
-
-    key: str
-    text: str
-
-
 class Bibliography:
     """A list of works that grows while a page is written."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def cite(self, reference: Reference | None) -> Citation | None:
-        """Returns how a reference is shown, and notes its work for the list at the end."""
-        if reference is None:
-            return None
-        self.note([reference.key])
-        return Citation(key=reference.key, text=str(reference))
+    def cite(self, reference: Reference | None) -> Reference | None:
+        """Notes the work of a reference for the list at the end, and returns the reference."""
+        if reference is not None:
+            self.note([reference.key])
+        return reference
 
     def note(self, keys: Iterable[str]) -> None:
         """Notes works for the list at the end that were cited elsewhere."""

@@ -1,12 +1,15 @@
-"""Verdicts as a reader wants them: by family, one row for all architectures that share an answer."""
+"""The one view of verdicts: by family, one row for all architectures that share their answers.
+
+Terminal, pages, atlas, explorer and notebook draw the same rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nerode.report.pages.render import Bibliography, Citation
+from nerode.core import Reference
 from nerode.report.tables.runs import ResultTable, csv_text
 from nerode.verdict import (
     ARCHITECTURES,
@@ -21,6 +24,9 @@ from nerode.verdict import (
     VerdictTable,
 )
 
+if TYPE_CHECKING:
+    from nerode.report.pages.render import Bibliography
+
 SENSE_TITLES: Mapping[Sense, str] = {
     Sense.FINITE_PRECISION: "finite precision",
     Sense.EXACT: "exact arithmetic",
@@ -32,9 +38,6 @@ SENSE_TITLES: Mapping[Sense, str] = {
 def sense_title(sense: Sense, dtype: str = "") -> str:
     """Returns how a sense is called on a page; the float format, where it is known, names the IEEE sense."""
     return f"IEEE {dtype}" if sense is Sense.IEEE and dtype else SENSE_TITLES[sense]
-
-
-STATUS_WORDS: Mapping[Status, str] = {Status.YES: "yes", Status.NO: "no", Status.OPEN: "open"}
 
 
 STATUS_MARKS: Mapping[Status, str] = {Status.YES: "✓", Status.NO: "✗", Status.OPEN: "?"}
@@ -85,7 +88,7 @@ class VerdictText:
         sense: the arithmetic that it is about.
         status: "yes", "no" or "open".
         reason: in one sentence.
-        citation: the work behind it.
+        reference: the work behind it.
         provenance: whether the result is the paper's or derived here.
         assumptions: of the theorem.
         size: of a network that does it.
@@ -100,7 +103,7 @@ class VerdictText:
     sense: str
     status: str
     reason: str
-    citation: Citation | None
+    reference: Reference | None
     provenance: str
     assumptions: tuple[str, ...]
     size: str
@@ -114,11 +117,27 @@ class VerdictText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictRow:
-    """The architectures of one family that have the same answers in every sense."""
+    """The architectures of one family that have the same answers in every sense.
+
+    Attributes:
+        architectures: of the row.
+        sense: the one that is shown first.
+        answers: by sense, in the order of `SENSE_TITLES`.
+    """
 
     architectures: tuple[Architecture, ...]
-    answer: VerdictText
-    others: tuple[VerdictText, ...]
+    sense: Sense
+    answers: Mapping[Sense, VerdictText]
+
+    @property
+    def answer(self) -> VerdictText:
+        """The answer that is shown first."""
+        return self.answers[self.sense]
+
+    @property
+    def others(self) -> list[VerdictText]:
+        """The answers in the other senses."""
+        return [text for sense, text in self.answers.items() if sense is not self.sense]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,39 +148,63 @@ class Family:
     rows: tuple[VerdictRow, ...]
 
 
-@dataclass
-class _Group:
-    """Architectures with the same answers, and what was tried in vain for any of them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyPart:
+    """The rows of a family that have the same status.
 
-    verdicts: Mapping[Sense, Verdict]
-    dtype: str
-    architectures: list[Architecture] = field(default_factory=list)
-    tried: dict[Sense, dict[str, None]] = field(default_factory=dict)
+    Attributes:
+        number: of the family.
+        family: its title.
+        status: "yes", "no" or "open".
+        rows: with this status.
+        total: how many architectures the whole family has.
+    """
 
-    def add(self, architecture: Architecture, answers: Mapping[Sense, Verdict]) -> None:
-        self.architectures.append(architecture)
-        for sense, verdict in answers.items():
-            self.tried.setdefault(sense, {}).update(dict.fromkeys(verdict.tried))
+    number: int
+    family: str
+    status: str
+    rows: tuple[VerdictRow, ...]
+    total: int
 
-    def answer(self, sense: Sense, bibliography: Bibliography) -> VerdictText:
-        shown = answer(self.verdicts[sense], bibliography)
-        return replace(shown, sense=sense_title(sense, self.dtype), tried=tuple(self.tried[sense]))
+    @property
+    def architectures(self) -> list[Architecture]:
+        """Those of the rows."""
+        return [architecture for row in self.rows for architecture in row.architectures]
+
+    @property
+    def title(self) -> str:
+        """The family, with the share that has this status where it is divided."""
+        found = self.architectures
+        if len(found) == self.total:
+            return self.family
+        return found[0].title if len(found) == 1 else f"{self.family} ({len(found)} of {self.total})"
+
+
+def family_parts(told: Sequence[Family]) -> list[FamilyPart]:
+    """Returns the families by status, what is possible first; a divided family occurs once per status."""
+    return [
+        FamilyPart(number=number, family=family.title, status=status, rows=rows, total=total)
+        for status in ("yes", "no", "open")
+        for number, family in enumerate(told)
+        if (rows := tuple(row for row in family.rows if row.answer.status == status))
+        and (total := sum(len(row.architectures) for row in family.rows))
+    ]
 
 
 def families(
     verdicts: Iterable[Verdict],
-    bibliography: Bibliography,
     *,
     sense: Sense = Sense.FINITE_PRECISION,
     dtype: str = "",
+    bibliography: Bibliography | None = None,
 ) -> list[Family]:
     """Returns the verdicts by family of architecture.
 
     Args:
         verdicts: of one language and one task.
-        bibliography: notes what is cited.
         sense: the one whose reason is shown first; the others follow in the details.
         dtype: the float format of the IEEE sense.
+        bibliography: notes what is cited.
     """
     by_architecture: dict[str, dict[Sense, Verdict]] = {}
     for verdict in verdicts:
@@ -170,12 +213,39 @@ def families(
     for name, answers in by_architecture.items():
         architecture = ARCHITECTURES[name]
         groups = grouped.setdefault(family_title(architecture), {})
-        groups.setdefault(_key(answers), _Group(answers, dtype)).add(architecture, answers)
+        groups.setdefault(_key(answers), _Group(answers)).add(architecture, answers)
     order = {title: i for i, title in enumerate(FAMILY_ORDER)}
-    return [
-        Family(title=title, rows=tuple(_row(group, sense, bibliography) for group in groups.values()))
+    told = [
+        Family(title=title, rows=tuple(group.row(sense, dtype) for group in groups.values()))
         for title, groups in sorted(grouped.items(), key=lambda item: order.get(item[0], len(order)))
     ]
+    for text in (text for family in told for row in family.rows for text in (row.answer, *row.others)):
+        if bibliography is not None:
+            bibliography.cite(text.reference)
+    return told
+
+
+@dataclass
+class _Group:
+    """Architectures with the same answers, and what was tried in vain for any of them."""
+
+    verdicts: Mapping[Sense, Verdict]
+    architectures: list[Architecture] = field(default_factory=list)
+    tried: dict[Sense, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, architecture: Architecture, answers: Mapping[Sense, Verdict]) -> None:
+        self.architectures.append(architecture)
+        for sense, verdict in answers.items():
+            self.tried.setdefault(sense, {}).update(dict.fromkeys(verdict.tried))
+
+    def row(self, sense: Sense, dtype: str) -> VerdictRow:
+        answers = {
+            s: replace(answer(self.verdicts[s]), sense=sense_title(s, dtype), tried=tuple(self.tried[s]))
+            for s in SENSE_TITLES
+            if s in self.verdicts
+        }
+        first = sense if sense in answers else next(iter(answers))
+        return VerdictRow(architectures=tuple(self.architectures), sense=first, answers=answers)
 
 
 FAMILY_ORDER: Sequence[str] = (
@@ -220,13 +290,13 @@ def family_title(architecture: Architecture) -> str:
     return _TRANSITION_TITLES.get(properties.transition, FAMILY_ORDER[5])
 
 
-def answer(verdict: Verdict, bibliography: Bibliography) -> VerdictText:
+def answer(verdict: Verdict) -> VerdictText:
     """Returns a verdict as text."""
     return VerdictText(
         sense=SENSE_TITLES[verdict.sense],
-        status=STATUS_WORDS[verdict.status],
+        status=verdict.status.value,
         reason=verdict.reason,
-        citation=bibliography.cite(verdict.reference),
+        reference=verdict.reference,
         provenance="" if verdict.provenance is None else _CHECKED[verdict.provenance],
         assumptions=verdict.assumptions,
         size="" if verdict.size is None else str(verdict.size),
@@ -267,14 +337,4 @@ def _key(answers: Mapping[Sense, Verdict]) -> tuple[Any, ...]:
     return tuple(
         (sense, v.mark, v.reason, v.reference, str(v.size), v.assumptions, witness_text(v.witness))
         for sense, v in sorted(answers.items())
-    )
-
-
-def _row(group: _Group, sense: Sense, bibliography: Bibliography) -> VerdictRow:
-    first = sense if sense in group.verdicts else next(iter(group.verdicts))
-    others = [s for s in SENSE_TITLES if s in group.verdicts and s is not first]
-    return VerdictRow(
-        architectures=tuple(group.architectures),
-        answer=group.answer(first, bibliography),
-        others=tuple(group.answer(s, bibliography) for s in others),
     )

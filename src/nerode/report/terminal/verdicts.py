@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -14,11 +14,20 @@ from rich.table import Table
 from rich.text import Text
 
 from nerode.algebra import Profile
+from nerode.core import Reference
 from nerode.languages import Language
 from nerode.report.notation import visible
-from nerode.verdict import ARCHITECTURES, MemoryKind, Sense, Status, Transition, Verdict, VerdictTable
+from nerode.report.tables.verdicts import (
+    Family,
+    FamilyPart,
+    VerdictRow,
+    VerdictText,
+    families,
+    family_parts,
+)
+from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable
 
-_COLOURS = {Status.YES: "green", Status.NO: "red", Status.OPEN: "yellow"}
+_COLOURS = {"yes": "green", "no": "red", "open": "yellow"}
 
 _LEGEND = "° on a condition   † no network is compiled   · derived here or recalled   – not defined"
 
@@ -73,18 +82,21 @@ def check_view(
         asked: how the user named the language, as words for a shell; its name by default.
     """
     whole = whole or details or len(table.architectures()) <= FEW
+    told = families(table, sense=sense, dtype=table.dtype)
     parts: list[RenderableType] = [_headline(language), *_algebra_lines(language, profile, whole=whole)]
     parts.append(Text(""))
     if whole:
-        parts += [*_summary_lines(table, sense), Text("")]
-        parts.append(Fitting(wide=_verdict_table(table, sense), narrow=_narrow_verdicts(table, sense)))
+        rows = [row for family in told for row in family.rows]
+        parts += [*_summary_lines(told, table, sense), Text("")]
+        wide, narrow = _verdict_table(rows, table, sense), _narrow_verdicts(rows, table, sense)
+        parts.append(Fitting(wide=wide, narrow=narrow))
         if any(verdict.mark not in "✓✗?" for verdict in table):
             parts.append(Text(_LEGEND, style="dim"))
         parts.extend(_horizon_lines(table))
         parts.extend(_layer_lines(table, sense))
         parts.append(Text(""))
     else:
-        parts += _short_lines(table, sense)
+        parts += _short_lines(told, table, sense)
     if details:
         parts.extend(_detail_lines(table, sense))
     if profile.incomplete:
@@ -150,45 +162,47 @@ def _algebra_lines(language: Language, profile: Profile, *, whole: bool) -> list
     return lines
 
 
-def _summary_lines(table: VerdictTable, sense: Sense) -> list[RenderableType]:
+def _summary_lines(told: Sequence[Family], table: VerdictTable, sense: Sense) -> list[RenderableType]:
     """The answer in at most three lines: which architectures can, cannot, and are open."""
     view = _answers()
-    for status, found in _by_status(table, sense).items():
-        names = ", ".join(verdict.architecture for verdict in found)
+    for status, parts in _by_status(told).items():
+        names = ", ".join(a.name for part in parts for a in part.architectures)
         view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(names))
     return [Text(f"At every length, {_meant(table, sense)}:", style="bold"), view]
 
 
-def _short_lines(table: VerdictTable, sense: Sense) -> list[RenderableType]:
+def _short_lines(told: Sequence[Family], table: VerdictTable, sense: Sense) -> list[RenderableType]:
     """The answer with one architecture per family, and with the commonest reason."""
     view = _answers()
-    for status, found in _by_status(table, sense).items():
-        families: dict[object, list[str]] = {}
-        for verdict in found:
-            own = ARCHITECTURES[verdict.architecture].properties
-            moves = own.recurrence is MemoryKind.LINEAR and own.input_dependent
-            family = (own.recurrence, moves and (own.transition, own.transition is _BY_GATE and own.gates))
-            families.setdefault(family, []).append(verdict.architecture)
-        # One architecture that readers know stands for its family.
-        shown = [next((name for name in _KNOWN if name in names), names[0]) for names in families.values()]
-        shown = shown[:FEW] if len(found) > FEW else [verdict.architecture for verdict in found]
+    for status, parts in _by_status(told).items():
+        rows = [row for part in parts for row in part.rows]
+        found = [a.name for row in rows for a in row.architectures]
+        shown = [_known_one([a.name for a in part.architectures]) for part in parts]
+        shown = shown[:FEW] if len(found) > FEW else found
         text = f"{len(found)}: {', '.join(shown)}{' …' if len(found) > len(shown) else ''}"
-        conditions = sum(bool(verdict.conditional_on) for verdict in found)
-        if conditions and status is not Status.OPEN:
+        conditions = sum(len(row.architectures) for row in rows if row.answer.conditional_on)
+        if conditions and status != "open":
             text += f" ({conditions} on a condition)"
         view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(text))
-        suggested = _suggested(table, sense) if status is Status.YES else None
+        suggested = _suggested(table, sense) if status == "yes" else None
         if suggested is not None:
             view.add_row("", Text(f"{suggested.architecture}: ").append_text(_because(suggested)))
         else:
-            (reason, _), *_ = Counter((v.reason, v.reference) for v in found).most_common(1)
-            view.add_row("", _because(next(v for v in found if v.reason == reason[0])))
+            reasons: Counter[tuple[str, Reference | None]] = Counter()
+            for row in rows:
+                reasons[row.answer.reason, row.answer.reference] += len(row.architectures)
+            (reason, _), *_ = reasons.most_common(1)
+            view.add_row("", _because(next(row.answer for row in rows if row.answer.reason == reason[0])))
     hint = f"At every length, {_meant(table, sense)}, one per family"
     return [Text(hint, style="bold").append(" (--all for all rows, --arch for some):", style="dim"), view]
 
 
-_BY_GATE = Transition.DIAGONAL
-_ANSWERS = {Status.YES: "can", Status.NO: "cannot", Status.OPEN: "open"}
+def _known_one(names: Sequence[str]) -> str:
+    """The architecture that stands for its family: one that readers know, if there is one."""
+    return next((name for name in _KNOWN if name in names), names[0])
+
+
+_ANSWERS = {"yes": "can", "no": "cannot", "open": "open"}
 
 
 def _answers() -> Table:
@@ -198,11 +212,12 @@ def _answers() -> Table:
     return view
 
 
-def _by_status(table: VerdictTable, sense: Sense) -> dict[Status, list[Verdict]]:
-    """The verdicts in a sense, those that say yes first."""
-    own = [verdict for verdict in table if verdict.sense is sense]
-    found = {status: [verdict for verdict in own if verdict.status is status] for status in _ANSWERS}
-    return {status: verdicts for status, verdicts in found.items() if verdicts}
+def _by_status(told: Sequence[Family]) -> dict[str, list[FamilyPart]]:
+    """The parts of families with each answer, those that say yes first."""
+    found: dict[str, list[FamilyPart]] = {}
+    for part in family_parts(told):
+        found.setdefault(part.status, []).append(part)
+    return found
 
 
 def _meant(table: VerdictTable, sense: Sense) -> str:
@@ -227,27 +242,26 @@ def _count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
 
 
-def _verdict_table(table: VerdictTable, sense: Sense) -> Table:
+def _verdict_table(rows: Sequence[VerdictRow], table: VerdictTable, sense: Sense) -> Table:
     view = _marks_table(table)
     view.add_column(f"because ({_heading(sense, table)})", overflow="fold")
     view.add_column("smallest known", overflow="fold")
-    for names, row in _grouped(table, sense):
-        main = row[sense]
-        size = Text(str(main.size) if main.size is not None else "–")
-        view.add_row(Text(" · ".join(names)), *_marks(row), _because(main), size)
+    for row in rows:
+        names = Text(" · ".join(a.name for a in row.architectures))
+        view.add_row(names, *_marks(row), _because(row.answer), Text(row.answer.size or "–"))
     return view
 
 
-def _narrow_verdicts(table: VerdictTable, sense: Sense) -> RenderableType:
+def _narrow_verdicts(rows: Sequence[VerdictRow], table: VerdictTable, sense: Sense) -> RenderableType:
     """The marks of each architecture, and below them the reasons that architectures share."""
     view = _marks_table(table)
     lines: list[RenderableType] = [Text(""), Text(f"because ({_heading(sense, table)})", style="bold")]
-    for names, row in _grouped(table, sense):
+    for row in rows:
+        names = [a.name for a in row.architectures]
         for name in names:
             view.add_row(Text(name), *_marks(row))
-        main = row[sense]
-        line = Text(" · ".join(names), style="cyan") + Text(": ").append_text(_because(main))
-        lines.append(line if main.size is None else line.append(f"; {main.size}"))
+        line = Text(" · ".join(names), style="cyan") + Text(": ").append_text(_because(row.answer))
+        lines.append(line if not row.answer.size else line.append(f"; {row.answer.size}"))
     return Group(view, *lines)
 
 
@@ -263,24 +277,14 @@ def _heading(sense: Sense, table: VerdictTable) -> str:
     return {Sense.FINITE_PRECISION: "finite", Sense.IEEE: table.dtype}.get(sense, sense.value)
 
 
-def _marks(row: Mapping[Sense, Verdict]) -> list[Text]:
-    return [Text(row[column].mark, style=_COLOURS[row[column].status]) for column in Sense]
+def _marks(row: VerdictRow) -> list[Text]:
+    found = [row.answers[column] for column in Sense]
+    return [Text(text.mark, style=_COLOURS[text.status]) for text in found]
 
 
-def _because(verdict: Verdict) -> Text:
+def _because(verdict: Verdict | VerdictText) -> Text:
     line = Text(verdict.reason)
     return line if verdict.reference is None else line.append(f"  ({verdict.reference})", style="dim")
-
-
-def _grouped(table: VerdictTable, sense: Sense) -> Iterable[tuple[list[str], Mapping[Sense, Verdict]]]:
-    """Joins architectures that have the same marks, reason and size, in order of first appearance."""
-    groups: dict[tuple[object, ...], tuple[list[str], Mapping[Sense, Verdict]]] = {}
-    for name in table.architectures():
-        row = {s: table[name, s] for s in Sense}
-        main = row[sense]
-        key = (*(row[s].mark for s in Sense), main.reason, str(main.reference), str(main.size))
-        groups.setdefault(key, ([], row))[0].append(name)
-    return groups.values()
 
 
 def _horizon_lines(table: VerdictTable) -> Iterable[Text]:
