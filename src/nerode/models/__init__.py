@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         DenseTransition,
         DiagonalTransition,
         HouseholderTransition,
-        LayerBlock,
         LinearReading,
         Norm,
         SequenceLayer,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from nerode.models.kernels.arguments import dtype_name
-    from nerode.models.model import Model, build_model, part_of
+    from nerode.models.model import LayerBlock, Model, build_model, part_of
     from nerode.models.native.calls import fixed_bits, num_threads, share_threads
     from nerode.models.own_models import (
         MOST_STATES,
@@ -59,7 +58,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "nerode.models.architectures.mamba": "RoundedMemory",
         "nerode.models.base": (
-            "DenseTransition DiagonalTransition HouseholderTransition LayerBlock LinearReading Norm "
+            "DenseTransition DiagonalTransition HouseholderTransition LinearReading Norm "
             "SequenceLayer State Surroundings"
         ),
         "nerode.models.config": "ModelConfig model_config spec_config",
@@ -69,7 +68,7 @@ __getattr__, __dir__, __all__ = attach(
             "read_model read_tensors save_model"
         ),
         "nerode.models.kernels.arguments": "dtype_name",
-        "nerode.models.model": "Model build_model part_of",
+        "nerode.models.model": "LayerBlock Model build_model part_of",
         "nerode.models.native.calls": "fixed_bits num_threads share_threads",
         "nerode.models.own_models": (
             "MOST_STATES Layered OwnLayer OwnModel StatefulModule as_layered is_stateful measure_transitions "

@@ -1,12 +1,8 @@
-"""The interface of a layer, its surroundings in a block, and its row in the table of architectures.
+"""The interface of a layer, and its row in the table of architectures.
 
 A layer maps features to features, position by position, and carries a state from one position to the next.
 `step` is the plain form, one position in torch operations; `forward` is the fast form for a whole sequence.
-Both take and give the same state, so that a sequence may be cut anywhere. Around it may stand a norm, a
-residual path and a feed-forward part:
-
-x → [norm] → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …)          norms before ("pre")
-x → layer → [dropout] → (+ x) → [norm] → feed-forward → (+ …) → [norm]          norms after ("post")
+Both take and give the same state, so that a sequence may be cut anywhere.
 
 Theorems speak of the linear map that one position applies to the state, so layers give it out as a record:
 its gate, its factors or its matrix. Every record can apply itself to a state (which a test compares with the
@@ -26,10 +22,8 @@ from torch import Tensor, nn
 
 from nerode.core import InputError, Reference
 from nerode.models.exact_gates import ExactGates
-from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.norms import CentredNorm, ScaledNorm
 from nerode.models.weight_writer import WeightWriter
-from nerode.records import FeedForward as FeedForward, Norm as Norm, Surroundings as Surroundings
+from nerode.records import Norm as Norm, Surroundings as Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,106 +352,6 @@ def trace_steps(layer: Any, x: Tensor, state: State | None = None) -> Trace:
         states.append(state)
     found = {} if layer.grows else {n: torch.stack([s[n] for s in states], dim=1) for n in states[0]}
     return Trace(outputs=torch.stack(outputs, dim=1), states=found)
-
-
-class FeedForwardPart(nn.Module):
-    """A feed-forward network at each position: W₂ f(W₁ x), or W₂ (f(W₁ x) ∘ V x) for the gated ones.
-
-    References: [Shazeer2020] for the gated forms.
-    """
-
-    def __init__(self, width: int, hidden: int, activation: FeedForward) -> None:
-        super().__init__()
-        self.activation = activation
-        self.gated = activation in ("swiglu", "geglu", "geglu-tanh")
-        self.up = Linear(width, hidden)
-        self.gate = Linear(width, hidden) if self.gated else None
-        self.down = Linear(hidden, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Returns the features of each position."""
-        if self.gate is not None:
-            gate = self.gate(x)
-            if self.activation == "swiglu":
-                gate = nn.functional.silu(gate)
-            else:
-                form = "tanh" if self.activation == "geglu-tanh" else "none"
-                gate = nn.functional.gelu(gate, approximate=form)
-            return self.down(gate * self.up(x))  # type: ignore[no-any-return]
-        hidden = self.up(x)
-        hidden = hidden.relu() if self.activation == "relu" else nn.functional.gelu(hidden)
-        return self.down(hidden)  # type: ignore[no-any-return]
-
-
-NORM_EPSILON = 1e-5
-"""What the norms of the zoo add to a variance, unless a model says otherwise."""
-
-
-class LayerBlock(SequenceLayer):
-    """A layer and what stands around it; to the outside it is a layer with the same state."""
-
-    def __init__(
-        self, layer: SequenceLayer, around: Surroundings, *, norm_epsilon: float = NORM_EPSILON
-    ) -> None:
-        super().__init__(layer.inputs, layer.outputs)
-        if around.residual and layer.inputs != layer.outputs:
-            raise InputError(
-                f"a residual path needs as many outputs as inputs; {type(layer).__name__} has "
-                f"{layer.inputs} inputs and {layer.outputs} outputs"
-            )
-        self.around = around
-        self.layer = layer
-        self.grows = layer.grows
-        norm_width = layer.inputs if around.position == "pre" else layer.outputs
-        self.norm = make_norm(around.norm, norm_width, norm_epsilon)
-        self.dropout = nn.Dropout(around.dropout)
-        self.feed_forward: FeedForwardPart | None = None
-        if around.feed_forward != "none":
-            hidden = max(1, round(around.expansion * layer.outputs))
-            self.feed_forward = FeedForwardPart(layer.outputs, hidden, around.feed_forward)
-            self.second_norm = make_norm(around.norm, layer.outputs, norm_epsilon)
-
-    def initial_state(self, batch: int) -> State:
-        """Returns the state of the layer."""
-        return self.layer.initial_state(batch)
-
-    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Returns the output of one position and the state after it."""
-        y, state = self.layer.step(self.before(x), state)
-        return self._after(x, y), state
-
-    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """Returns the outputs of a sequence and the state after it."""
-        y, state = self.layer(self.before(x), state)
-        return self._after(x, y), state
-
-    def before(self, x: Tensor) -> Tensor:
-        """Returns what the layer reads."""
-        return self.norm(x) if self.around.position == "pre" else x
-
-    def _after(self, x: Tensor, y: Tensor) -> Tensor:
-        y = self._join(x, self.dropout(y))
-        post = self.around.position == "post"
-        if post:
-            y = self.norm(y)
-        if self.feed_forward is None:
-            return y
-        z = self._join(y, self.dropout(self.feed_forward(y if post else self.second_norm(y))))
-        return self.second_norm(z) if post else z
-
-    def _join(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.add(x, y) if self.around.residual else y
-
-
-def make_norm(norm: Norm, width: int, epsilon: float = NORM_EPSILON) -> nn.Module:
-    """Returns the module of a norm; the identity for none."""
-    match norm:
-        case "layer":
-            return CentredNorm(width, eps=epsilon)
-        case "rms":
-            return ScaledNorm(width, eps=epsilon)
-        case _:
-            return nn.Identity()
 
 
 class LayerFactory(Protocol):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nerode.core import InputError
-from nerode.models.base import NORM_EPSILON, Norm, Surroundings, require_sizes
+from nerode.models.base import Norm, Surroundings, require_sizes
+from nerode.models.kernels.norms import NORM_EPSILON
 from nerode.models.zoo import LayerConfig, find_kind
 from nerode.records import ModelSpec
 

@@ -16,8 +16,7 @@ from nerode.training.model_building import (
     spec_model,
     spec_model_config,
 )
-from nerode.training.optimiser import make_optimiser
-from nerode.training.runs import MODEL, TRAINING, WEIGHTS, claim_model_folder, run_all, run_in, write_model
+from nerode.training.runs import MODEL, TRAINING, WEIGHTS, run_all, run_in
 from nerode.training.specs import (
     make_spec,
     make_specs,
@@ -35,12 +34,10 @@ __all__ = [
     "Check",
     "ProgressEvent",
     "Reply",
-    "claim_model_folder",
     "declared_theory",
     "describe_environment",
     "draw_tests",
     "evaluate",
-    "make_optimiser",
     "make_spec",
     "make_specs",
     "measure_own",
@@ -56,5 +53,4 @@ __all__ = [
     "tested_lengths",
     "train",
     "with_small_defaults",
-    "write_model",
 ]

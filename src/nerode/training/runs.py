@@ -11,8 +11,8 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from nerode.core import Emit, InputError, LostJob, NerodeError, WorkerPool, claim_folder, write_atomically
-from nerode.models import CONFIG_FILE, MODEL_FORMAT, Model, save_model
+from nerode.core import Emit, InputError, LostJob, NerodeError, WorkerPool, write_atomically
+from nerode.models import MODEL_FORMAT, Model, save_model
 from nerode.records import RunOutput, RunRecord, RunStore, TrainSpec, read_run
 from nerode.training.loop import OnProgress, ProgressEvent, train_run
 from nerode.training.model_building import Build
@@ -140,15 +140,6 @@ def write_model(folder: Path, model: nn.Module) -> None:
         return
     weights = {name: v.detach().clone().contiguous() for name, v in model.state_dict().items()}
     write_atomically(folder / WEIGHTS, save(weights, metadata={"format": f"{MODEL_FORMAT}-weights"}))
-
-
-def claim_model_folder(folder: Path, *, force: bool = False) -> None:
-    """Refuses a folder for a model that holds other things, before any work is done.
-
-    Raises:
-        InputError: as `claim_folder`.
-    """
-    claim_folder(folder, holds=(CONFIG_FILE, WEIGHTS), form=MODEL_FORMAT, of="a model", force=force)
 
 
 def run_all(

@@ -8,7 +8,8 @@ from torch import nn
 
 from nerode.core import InputError
 from nerode.models.architectures.attention import QUERIES_AT_ONCE, Attention, AttentionSettings
-from nerode.models.base import LayerBlock, Surroundings
+from nerode.models.base import Surroundings
+from nerode.models.model import LayerBlock
 from nerode.models.parts.attention import alibi_slopes, rotate
 from nerode.models.zoo import LayerConfig
 

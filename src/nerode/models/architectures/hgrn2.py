@@ -15,9 +15,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nerode.core import Exact, InputError, Reference, to_float
-from nerode.models.base import LayerKind, Norm, State, Surroundings, make_norm, require_positive
+from nerode.models.base import LayerKind, Norm, State, Surroundings, require_positive
 from nerode.models.exact_gates import ExactGates, GateForm
 from nerode.models.kernels.linear import Linear
+from nerode.models.kernels.norms import make_norm
 from nerode.models.parts.linear_attention import AttentionInputs, LinearAttention, draw_xavier, split_heads
 from nerode.models.registers import SATURATED, SCALE, log_odds, registers_of, share_of, untied
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, set_rows

@@ -11,6 +11,10 @@ from torch.autograd.function import once_differentiable
 
 from nerode.models.kernels.arguments import keep_tensors
 from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.records import Norm
+
+NORM_EPSILON = 1e-5
+"""What the norms of the zoo add to a variance, unless a model says otherwise."""
 
 WORTH_A_CALL = 1 << 14
 """The number of entries below which torch's own operation is quicker to call than a kernel."""
@@ -38,6 +42,17 @@ class ScaledNorm(nn.RMSNorm):
             return super().forward(x)
         eps = torch.finfo(x.dtype).eps if self.eps is None else self.eps
         return norm(x, self.weight, None, eps, centred=False)
+
+
+def make_norm(norm: Norm, width: int, epsilon: float = NORM_EPSILON) -> nn.Module:
+    """Returns the module of a norm; the identity for none."""
+    match norm:
+        case "layer":
+            return CentredNorm(width, eps=epsilon)
+        case "rms":
+            return ScaledNorm(width, eps=epsilon)
+        case _:
+            return nn.Identity()
 
 
 def _is_small(x: Tensor, weight: Tensor) -> bool:

@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import InputError, NotCompilable, to_complex, to_float
-from nerode.models.base import LayerBlock, Surroundings
+from nerode.models.base import Surroundings
 from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
 from nerode.models.lower.heads import is_decoder, network_to_decoder
 from nerode.models.lower.stream import Plan, compose, embedding_table, plan_stream, relu_surroundings
-from nerode.models.model import Model, zero_model
+from nerode.models.model import LayerBlock, Model, zero_model
 from nerode.models.network_module.decoder import legal_table
 from nerode.models.network_module.numbers import Converter
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows

@@ -30,10 +30,9 @@ from torch import Tensor
 
 from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.attention import Attention
-from nerode.models.base import LayerBlock
 from nerode.models.config import ModelConfig
 from nerode.models.lower.stream import compose, find_updates, relu_surroundings
-from nerode.models.model import Model, zero_model
+from nerode.models.model import LayerBlock, Model, zero_model
 from nerode.models.weight_writer import ONE, BlockPlan, GatedPlan, LayerPlan, PlaceForm, at, combine, set_rows
 from nerode.models.zoo import LayerConfig, find_kind
 from nerode.network import Affine, AttentionHeads, Layer, Network, ScoreDecoder, relu

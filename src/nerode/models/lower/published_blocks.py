@@ -20,10 +20,10 @@ from nerode.languages import Dfa
 from nerode.models.architectures.griffin import Griffin
 from nerode.models.architectures.mamba import Mamba
 from nerode.models.architectures.mamba2 import Mamba2
-from nerode.models.base import FeedForwardPart, LayerBlock, Surroundings
+from nerode.models.base import Surroundings
 from nerode.models.config import ModelConfig
 from nerode.models.lower.published import ALWAYS, Form, StreamBlock, Wanted, WholeModel, reset_label, terms_of
-from nerode.models.model import Model
+from nerode.models.model import FeedForwardPart, LayerBlock, Model
 from nerode.models.zoo import LayerConfig
 
 T = 128.0
