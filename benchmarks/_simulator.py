@@ -353,6 +353,7 @@ def _attended(kind: str, hold: Number, value: Number, summary: Number) -> Number
     Raises:
         ValueError: if no head of this kind has such keys and values.
     """
+    hold, value = (v.re if isinstance(v, Complex) and v.im == 0 else v for v in (hold, value))
     wanted = {"mean": (1,), "previous": (0,)}.get(kind, (0, 1))
     if hold not in wanted or (kind == "once" and value != 1 - hold) or (kind == "last" and hold and value):
         raise ValueError(f"no head of the kind {kind}")

@@ -32,6 +32,8 @@ from nerode.kernel import OverBudget, Unreadable, WorkBudget
 from nerode.languages import describe_language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.network import network_hash, network_to_json
+from nerode.proofs.coq import INTEGERS
+from nerode.proofs.formal import FORMAL_METHODS
 from nerode.study import study_networks
 
 Json = Any
@@ -41,9 +43,6 @@ CLASSES = (
     *("dense", "ssm", "elman-relu", "transformer-hard"),
 )
 CHECKER = Path("out/formal/nerode-check")
-PROVED = ("joint-closure", "counter-invariant", "saturating-closure")
-"""Methods of exact claims that have a proof in `formal/`."""
-INTEGERS = "integer-exactness"
 TASKS = {kernel.PREDICT: "predict", kernel.VALID_PREFIXES: "valid", kernel.RECOGNISE: "recognise"}
 MOST_CELLS = 400
 """Cells of a mutant; networks that run away are refused by both."""
@@ -104,7 +103,11 @@ def compiled(name: str, seconds: float) -> Iterator[tuple[Json, Json, Json]]:
 def judged_claims(certificate: Json) -> Iterator[tuple[str, str, str | None]]:
     """Yields the claims (method, task, dtype) that `formal/` can speak of."""
     for claim in certificate["claims"]:
-        if claim["length"] == "all" and claim["task"] in TASKS and claim["method"] in (*PROVED, INTEGERS):
+        if (
+            claim["length"] == "all"
+            and claim["task"] in TASKS
+            and claim["method"] in (*FORMAL_METHODS, INTEGERS)
+        ):
             yield claim["method"], claim["task"], claim["dtype"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,13 +15,18 @@ from nerode.cli.options import Command, RunPath, budgeted, trust_option
 from nerode.core import Budget, InputError, missing_extra
 from nerode.proofs import (
     CERTIFICATE_FILE,
+    CHECKED,
+    FORMAL,
     POLISH_FILE,
     CheckResult,
+    Claim,
     Failure,
     check_folder,
     check_polished,
     claim_to_json,
+    formal_senses,
     is_polished,
+    levels,
     read_language,
     read_network,
     run_of,
@@ -48,10 +53,13 @@ MOVED = ("dtypes", "window", "noise", "fragile", "eps", "save")
 @click.option("--eps", hidden=True)
 @click.option("--save", is_flag=True, hidden=True)
 @click.option("--renew", is_flag=True, hidden=True)
+@click.option("--formal", is_flag=True, help="Ask nerode-check as well, the checker that is proved in Coq.")
 @trust_option
 @budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: Budget, **moved: Any) -> None:
+def verify(
+    folder: Path, renew: bool, formal: bool, trust_code: bool, as_json: bool, budget: Budget, **moved: Any
+) -> None:
     """Re-check what is stored in DIR; exit 1 if it does not hold.
 
     The certificate of the network is checked by the kernel. Those in float formats, and those of the weights
@@ -72,6 +80,8 @@ def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: B
 
         click.echo("searches are part of `nerode prove` now, with the same options", err=True)
         search_claims(folder, moved, save=moved["save"], as_json=as_json, budget=budget)
+    if formal and (is_polished(folder) or (folder / RESULT).exists()):
+        raise InputError(f"{folder} is no compiled network; --formal is about the proofs of exact networks")
     # A folder with the result of a run is a run, whatever else lies in it.
     if is_polished(folder) and not (folder / RESULT).exists():
         _verify_polished(folder, as_json, budget)
@@ -80,24 +90,27 @@ def verify(folder: Path, renew: bool, trust_code: bool, as_json: bool, budget: B
         replay, about = replayed
         _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
     result, about = _check(folder, budget)
+    known = levels(folder, result.claims) if formal else [CHECKED] * len(result.claims)
     # Inside a run, other certificates than its own proof are about other weights.
     stored = result.ok and run_of(folder) is None
     floats, weights, skipped = _replay_stored(folder, budget) if stored else ([], [], "")
     failed = [seen for seen in (*floats, *weights) if seen.failure is not None]
     if as_json:
-        item = _object(result) | ({"about": about} if about else {})
+        item = _object(result, known) | ({"about": about} if about else {})
         if floats:
             item["floats"] = {seen.dtype: _replay_object(seen) for seen in floats}
-            item["claims"] += [claim_to_json(claim) for seen in floats for claim in seen.claims]
+            item["claims"] += [_claim(claim) for seen in floats for claim in seen.claims]
         if weights or skipped:
             item["model"] = {
-                "claims": [claim_to_json(claim) for seen in weights for claim in seen.claims],
+                "claims": [_claim(claim) for seen in weights for claim in seen.claims],
                 "failure": next((failure_object(s.failure) for s in weights if s.failure), None),
                 "skipped": skipped or None,
             }
         click.echo(json.dumps(item | {"ok": result.ok and not failed}, ensure_ascii=False))
     else:
-        _print(folder, result, floats, weights)
+        _print(folder, result, known, floats, weights)
+        if formal:
+            click.echo(_trusted(result.claims, known))
         if about:
             click.echo(f"about {about}")
         if skipped:
@@ -179,13 +192,25 @@ def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: st
     sys.exit(0 if result.ok else 1)
 
 
-def _print(folder: Path, result: CheckResult, floats: list[Replayed], weights: list[Replayed]) -> None:
+def _trusted(claims: Sequence[Claim], known: list[str]) -> str:
+    """The code that has to be believed, for the claims of each level."""
+    believed = "Coq, its specification formal/Network.v and the extraction to OCaml"
+    others = "" if set(known) == {FORMAL} else "; for all others the Python kernel"
+    refused = [c for c, level in zip(claims, known, strict=True) if level == CHECKED and formal_senses(c)]
+    if refused:
+        click.echo(f"nerode-check does not accept: {'; '.join(map(claim_line, refused))}", err=True)
+    return f"to be believed for formal claims: {believed}{others} (docs/trust.md)"
+
+
+def _print(
+    folder: Path, result: CheckResult, known: list[str], floats: list[Replayed], weights: list[Replayed]
+) -> None:
     if result.failure is not None:
         print_failure("refused", result.failure)
         return
     click.echo(language_line(read_language(folder)))
-    for claim in result.claims:
-        click.echo(claim_line(claim))
+    for claim, level in zip(result.claims, known, strict=True):
+        click.echo(claim_line(claim) + (f" {level}" if level == FORMAL else ""))
     for place, replays in (("", floats), (": model/", weights)):
         for seen in replays:
             for claim in seen.claims:
@@ -196,10 +221,14 @@ def _print(folder: Path, result: CheckResult, floats: list[Replayed], weights: l
                 click.echo(f"  {seen.dtype}: made on another arithmetic; the replay is on this one", err=True)
 
 
-def _object(result: CheckResult) -> dict[str, Any]:
+def _claim(claim: Claim, level: str = CHECKED) -> dict[str, Any]:
+    return {**claim_to_json(claim), "level": level}
+
+
+def _object(result: CheckResult, known: list[str] | None = None) -> dict[str, Any]:
     return {
         "ok": result.ok,
-        "claims": [claim_to_json(claim) for claim in result.claims],
+        "claims": list(map(_claim, result.claims, known or [CHECKED] * len(result.claims))),
         "failure": None if result.failure is None else failure_object(result.failure),
     }
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         write_certificate,
         write_folder,
     )
+    from nerode.proofs.formal import CHECKED, FORMAL, formal_senses, levels
     from nerode.proofs.polished import (
         POLISH_CLAIM,
         POLISH_FILE,
@@ -85,6 +86,7 @@ __getattr__, __dir__, __all__ = attach(
             "read_float_certificate read_language read_network run_of run_tensor_hash stated_claims "
             "tensor_hash write_certificate write_folder"
         ),
+        "nerode.proofs.formal": "CHECKED FORMAL formal_senses levels",
         "nerode.proofs.polished": (
             "POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
         ),
