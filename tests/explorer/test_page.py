@@ -261,10 +261,10 @@ def test_what_can_be_taken_away(address: str, open_page: OpenPage, watch: Watch,
 def test_prefixes_that_are_not_compared_are_not_called_right(address: str, open_page: OpenPage) -> None:
     page = opened(open_page, at(address, text="(ab)*", tab="network", target="mamba", word="abb"))
     wait_for_network(page)
-    until(page, lambda: "correct after 3 prefixes of this word" in text(page, "#network-verdict"))
+    until(page, lambda: "as the language after 3 prefixes of this word" in text(page, "#network-verdict"))
     assert "the other 1 begin no word" in text(page, "#network-verdict")
     page.locator("#word").fill("abab")
-    until(page, lambda: "correct after all 5 prefixes of this word" in text(page, "#network-verdict"))
+    until(page, lambda: "as the language after all 5 prefixes of this word" in text(page, "#network-verdict"))
 
 
 @pytest.mark.parametrize("width", WIDTHS)

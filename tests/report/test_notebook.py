@@ -83,7 +83,7 @@ def test_a_run_shows_its_lengths() -> None:
         "run": {"steps": 2, "batch": 8, "test_lengths": [20], "test_sequences": 4},
     }
     record, _ = nr.train(nr.TrainSpec.from_mapping(tables))
-    assert "gru seed 0, 2 steps, correct (sequence) at length 20" in shown(record)
+    assert "gru seed 0, 2 steps, accuracy (sequence) at length 20" in shown(record)
 
 
 def test_names_do_not_become_markup() -> None:

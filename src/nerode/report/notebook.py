@@ -164,7 +164,7 @@ def _run(record: RunRecord) -> Markup:
         record.title,
         record.complete.run.seed,
         record.steps,
-        "diverged" if record.divergence else f"correct ({record.measure}) at length",
+        "diverged" if record.divergence else f"accuracy ({record.measure}) at length",
         Markup("<tr>{}</tr>").format(heads),
         Markup("<tr>{}</tr>").format(values),
     )

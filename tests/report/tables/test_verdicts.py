@@ -7,6 +7,7 @@ from nerode.report.tables.verdicts import (
     FAMILY_ORDER,
     SENSE_TITLES,
     families,
+    family_parts,
     family_title,
     sense_title,
     witness_text,
@@ -102,3 +103,20 @@ def test_rows_join_what_was_tried() -> None:
     (family,) = families([one, two])
     (row,) = family.rows
     assert row.answer.tried == ("a", "b", "c")
+
+
+def test_a_family_is_folded_to_one_row_per_status() -> None:
+    verdicts = [
+        verdict("mamba", "no", "r"),
+        verdict("gla", "no", "s"),
+        verdict("hgrn2", "no", "s", sense=Sense.FINITE_PRECISION),
+        verdict("mingru", "yes", "t"),
+        verdict("gla", "open", "u", sense=Sense.ROBUST),
+    ]
+    (family,) = families(verdicts)
+    no, yes = family.parts
+    assert [a.name for a in no.architectures] == ["mamba", "gla", "hgrn2"]
+    assert [(text.reason, len(names)) for text, names in no.reasons] == [("r", 1), ("s", 2)]
+    assert no.otherwise == ["under noise: open"]
+    assert (no.title, yes.title) == ("Diagonal, gates in [0, 1] (3 of 4)", "minGRU")
+    assert [part.status for part in family_parts([family])] == ["yes", "no"]

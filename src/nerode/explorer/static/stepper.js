@@ -113,7 +113,7 @@ function tellVerdict(trace) {
   const setting = `${state.arithmetic}${Number(state.noise) ? `, noise ±${state.noise}` : ""}`;
   place.replaceChildren(wrong.length
     ? pill("no", `${setting}: first wrong after ${wrong[0]} of ${trace.letters.length} letters, ${wrong.length} of ${compared} answers wrong${rest}`)
-    : pill("yes", `${setting}: correct after ${others ? `${compared} prefixes` : `all ${compared} prefixes`} of this word${rest}`));
+    : pill("yes", `${setting}: as the language after ${others ? `${compared} prefixes` : `all ${compared} prefixes`} of this word${rest}`));
   place.dataset.firstWrong = wrong.length ? String(wrong[0]) : "none";
   if (!trace.letters.length) return;
   const chart = historyChart(historyRows(trace), { wrong: wrong[0], length: trace.letters.length });

@@ -141,8 +141,8 @@ def _groups(table: TableResult | None) -> Highlight | None:
     last = len(wanted) - 1.0
     lasting = sum((last, 1.0) in item.points for item in polished)
     return Highlight(
-        claim=f"{lasting} of {len(polished)} polished recurrences are correct on every word tested of "
-        "length 4,096 (median seed).",
+        claim=f"{lasting} of {len(polished)} polished recurrences pass every test at length 4,096 "
+        "(median seed).",
         chart=_chart(
             "Groups: a linear recurrence, trained on length 8, then polished",
             ("1X", "5X", "64", "512", "4,096"),

@@ -142,29 +142,34 @@ class VerdictRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A heading and its rows."""
+    """A heading and its rows.
 
+    Attributes:
+        number: its place among the families of a language.
+        title: the heading.
+        rows: its architectures, by their answers.
+    """
+
+    number: int
     title: str
     rows: tuple[VerdictRow, ...]
+
+    @property
+    def parts(self) -> list[FamilyPart]:
+        """The rows by status, in the order in which a status first occurs."""
+        found: dict[str, list[VerdictRow]] = {}
+        for row in self.rows:
+            found.setdefault(row.answer.status, []).append(row)
+        return [FamilyPart(family=self, status=s, rows=tuple(rows)) for s, rows in found.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyPart:
-    """The rows of a family that have the same status.
+    """The rows of a family that have the same status; pages fold them to one."""
 
-    Attributes:
-        number: of the family.
-        family: its title.
-        status: "yes", "no" or "open".
-        rows: with this status.
-        total: how many architectures the whole family has.
-    """
-
-    number: int
-    family: str
+    family: Family
     status: str
     rows: tuple[VerdictRow, ...]
-    total: int
 
     @property
     def architectures(self) -> list[Architecture]:
@@ -172,23 +177,35 @@ class FamilyPart:
         return [architecture for row in self.rows for architecture in row.architectures]
 
     @property
+    def otherwise(self) -> list[str]:
+        """The other senses in which the status of some row is another, with that status."""
+        others = (text for row in self.rows for text in row.others if text.status != self.status)
+        return list(dict.fromkeys(f"{text.sense}: {text.status}" for text in others))
+
+    @property
+    def reasons(self) -> list[tuple[VerdictText, list[Architecture]]]:
+        """The answers that differ in reason, reference or size, with their architectures."""
+        found: dict[tuple[str, Reference | None, str], tuple[VerdictText, list[Architecture]]] = {}
+        for row in self.rows:
+            text = row.answer
+            found.setdefault((text.reason, text.reference, text.size), (text, []))[1].extend(
+                row.architectures
+            )
+        return list(found.values())
+
+    @property
     def title(self) -> str:
         """The family, with the share that has this status where it is divided."""
-        found = self.architectures
-        if len(found) == self.total:
-            return self.family
-        return found[0].title if len(found) == 1 else f"{self.family} ({len(found)} of {self.total})"
+        found, total = self.architectures, sum(len(row.architectures) for row in self.family.rows)
+        if len(found) == total:
+            return self.family.title
+        return found[0].title if len(found) == 1 else f"{self.family.title} ({len(found)} of {total})"
 
 
 def family_parts(told: Sequence[Family]) -> list[FamilyPart]:
-    """Returns the families by status, what is possible first; a divided family occurs once per status."""
-    return [
-        FamilyPart(number=number, family=family.title, status=status, rows=rows, total=total)
-        for status in ("yes", "no", "open")
-        for number, family in enumerate(told)
-        if (rows := tuple(row for row in family.rows if row.answer.status == status))
-        and (total := sum(len(row.architectures) for row in family.rows))
-    ]
+    """Returns the parts of all families, what is possible first."""
+    order = ("yes", "no", "open")
+    return sorted((part for family in told for part in family.parts), key=lambda p: order.index(p.status))
 
 
 def families(
@@ -216,8 +233,10 @@ def families(
         groups.setdefault(_key(answers), _Group(answers)).add(architecture, answers)
     order = {title: i for i, title in enumerate(FAMILY_ORDER)}
     told = [
-        Family(title=title, rows=tuple(group.row(sense, dtype) for group in groups.values()))
-        for title, groups in sorted(grouped.items(), key=lambda item: order.get(item[0], len(order)))
+        Family(number=number, title=title, rows=tuple(group.row(sense, dtype) for group in groups.values()))
+        for number, (title, groups) in enumerate(
+            sorted(grouped.items(), key=lambda item: order.get(item[0], len(order)))
+        )
     ]
     for text in (text for family in told for row in family.rows for text in (row.answer, *row.others)):
         if bibliography is not None:
