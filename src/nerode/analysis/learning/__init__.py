@@ -1,0 +1,5 @@
+"""From words to a proved network: an automaton is learned from labelled words, then compiled.
+
+Open `learn` first. `words` reads the data, `consistent` has the smallest automaton that agrees with all
+labels, `likelihood` the one for wrong labels and for words without labels.
+"""

@@ -1,0 +1,201 @@
+"""Automata that agree with every label: the smallest, by a complete search, and one by merging states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nerode.core import load_extra
+from nerode.languages import Word
+
+Numbers = npt.NDArray[np.int64]
+
+UNKNOWN = -1
+"""The answer of a state, or the target of a move, that no word tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MachineTable:
+    """A machine that was learned; states are 0 … n-1, the first is 0.
+
+    Attributes:
+        moves: the state after each state and letter; UNKNOWN where no word makes the move.
+        answers: of each state; UNKNOWN where no word tells.
+    """
+
+    moves: Numbers
+    answers: Numbers
+
+    @property
+    def num_states(self) -> int:
+        """Number of states."""
+        return len(self.answers)
+
+    @property
+    def unseen_moves(self) -> tuple[tuple[int, int], ...]:
+        """States and letters of the moves that no word makes."""
+        return tuple((int(q), int(a)) for q, a in np.argwhere(self.moves == UNKNOWN))
+
+    def answer(self, word: Word) -> int:
+        """Returns the answer after a word; an unknown move stays where it is."""
+        state = 0
+        for letter in word:
+            target = int(self.moves[state, letter])
+            state = state if target == UNKNOWN else target
+        return int(self.answers[state])
+
+
+class SearchTimeout(Exception):
+    """The search for the smallest automaton has used up its seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Smallest:
+    """The result of a complete search.
+
+    Attributes:
+        table: the smallest machine.
+        unique: whether it is the only one of its size that agrees, and every move of it is made by some word.
+    """
+
+    table: MachineTable
+    unique: bool
+
+
+def find_smallest(
+    known: Mapping[Word, int],
+    letters: int,
+    *,
+    least: int = 1,
+    most: int,
+    seconds: float,
+    accept: Callable[[MachineTable], bool] | None = None,
+) -> Smallest | None:
+    """Returns the smallest machine that agrees with all answers, None if none has `most` states or fewer.
+
+    Words run until they meet a move that is not chosen. The move at which most words wait is chosen next; a
+    new state has the next free number, so that no machine is met twice.
+
+    Args:
+        known: answers by word.
+        letters: number of letters.
+        least: fewest states.
+        most: most states.
+        seconds: of CPU for the search.
+        accept: says of a machine that agrees whether it counts; then uniqueness is not looked for.
+
+    Raises:
+        SearchTimeout: if the seconds are used up.
+    """
+    search = _Search(known, letters, limit=time.process_time() + seconds, accept=accept)
+    for states in range(least, most + 1):
+        found = search.machines(states)
+        if found:
+            unique = accept is None and len(found) == 1 and not found[0].unseen_moves
+            return Smallest(table=found[0], unique=unique)
+    return None
+
+
+class _Search:
+    """The state of a search: all words side by side."""
+
+    def __init__(
+        self,
+        known: Mapping[Word, int],
+        letters: int,
+        *,
+        limit: float,
+        accept: Callable[[MachineTable], bool] | None,
+    ) -> None:
+        words = sorted(known, key=len)
+        self._letters, self._limit, self._accept = letters, limit, accept
+        self._labels = np.array([known[word] for word in words], dtype=np.int64)
+        self._num_answers = int(self._labels.max(initial=0)) + 1
+        self._length = np.array([len(word) for word in words], dtype=np.int64)
+        self._text = np.full((len(words), int(self._length.max(initial=0)) + 1), letters, dtype=np.int64)
+        for row, word in enumerate(words):
+            self._text[row, : len(word)] = word
+        self._table, self._found = np.empty((0, 0), np.int64), list[MachineTable]()
+
+    def machines(self, states: int) -> list[MachineTable]:
+        """Returns one or two machines of at most so many states that agree with all answers."""
+        self._found = []
+        # The last column stands behind the end of a word, where no word goes on.
+        self._table = np.full((states, self._letters + 1), UNKNOWN, dtype=np.int64)
+        rows = len(self._labels)
+        self._choose(1, np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+        return self._found
+
+    def _choose(self, used: int, state: Numbers, place: Numbers) -> None:
+        """Tries all targets of the move at which most words wait."""
+        if time.process_time() > self._limit:
+            raise SearchTimeout
+        answers = self._answers(state, place)
+        if answers is None:
+            return
+        waiting = np.flatnonzero(place < self._length)
+        if not len(waiting):
+            table = MachineTable(moves=self._table[:used, : self._letters].copy(), answers=answers[:used])
+            if self._accept is None or self._accept(table):
+                self._found.append(table)
+            return
+        moves = state[waiting] * self._letters + self._text[waiting, place[waiting]]
+        weights = 1.0 / (1 + self._length[waiting] - place[waiting])
+        chosen = int(np.bincount(moves, weights=weights).argmax())
+        source, letter = divmod(chosen, self._letters)
+        own = waiting[moves == chosen]
+        for target in range(min(used + 1, len(self._table))):
+            self._table[source, letter] = target
+            after, reached = state.copy(), place.copy()
+            self._advance(after, reached, own)
+            self._choose(max(used, target + 1), after, reached)
+            if len(self._found) > (self._accept is None):
+                break
+        self._table[source, letter] = UNKNOWN
+
+    def _advance(self, state: Numbers, place: Numbers, rows: Numbers) -> None:
+        """Moves words on until they end or wait."""
+        while len(rows):
+            target = self._table[state[rows], self._text[rows, place[rows]]]
+            moving = target >= 0
+            rows = rows[moving]
+            state[rows] = target[moving]
+            place[rows] += 1
+            rows = rows[place[rows] < self._length[rows]]
+
+    def _answers(self, state: Numbers, place: Numbers) -> Numbers | None:
+        """The answer of each state, None if words that ended in one state have two."""
+        ended = place == self._length
+        low = np.full(len(self._table), self._num_answers, dtype=np.int64)
+        high = np.full(len(self._table), UNKNOWN, dtype=np.int64)
+        np.minimum.at(low, state[ended], self._labels[ended])
+        np.maximum.at(high, state[ended], self._labels[ended])
+        return None if (low < high).any() else high
+
+
+def merge_states(known: Mapping[Word, int], letters: int) -> MachineTable:
+    """Returns a machine that agrees with all answers, by merging states of the tree of prefixes.
+
+    Implements: RPNI [OncinaGarcia1992], as AALpy has it. It need not be the smallest.
+
+    Raises:
+        MissingExtra: if AALpy is not installed.
+    """
+    aalpy = load_extra("aalpy.learning_algs")
+    model = aalpy.run_RPNI([(word, answer) for word, answer in known.items()], "moore", print_info=False)
+    number, order = {id(model.initial_state): 0}, [model.initial_state]
+    rows, answers = [], []
+    for state in order:
+        row = [UNKNOWN] * letters
+        for letter, target in state.transitions.items():
+            if id(target) not in number:
+                number[id(target)] = len(order)
+                order.append(target)
+            row[letter] = number[id(target)]
+        rows.append(row)
+        answers.append(state.output if isinstance(state.output, int) else UNKNOWN)
+    return MachineTable(moves=np.array(rows, dtype=np.int64), answers=np.array(answers, dtype=np.int64))
