@@ -165,7 +165,8 @@ def fit_machine(
 def _some(words: Sequence[Word], rng: np.random.Generator) -> list[int]:
     """The words of the search: the shortest, and some of the others."""
     order = sorted(range(len(words)), key=lambda row: len(words[row]))
-    return order[:_SHORTEST] + rng.permutation(order[_SHORTEST:])[:_OTHERS].tolist()
+    others: list[int] = rng.permutation(order[_SHORTEST:])[:_OTHERS].tolist()
+    return order[:_SHORTEST] + others
 
 
 def _best_of_starts(

@@ -156,12 +156,12 @@ def make_samples(
     Raises:
         InputError: if numbers differ, or a letter or a label is none.
     """
-    split = [(row, tuple(word), []) for row, word in enumerate(words, 1)]
+    split = [(row, tuple(word)) for row, word in enumerate(words, 1)]
     if not split:
         raise InputError("there are no words; give one or more")
-    symbols = alphabet or Alphabet(tuple(sorted({letter for _, word, _ in split for letter in word})))
+    symbols = alphabet or Alphabet(tuple(sorted({letter for _, word in split for letter in word})))
     if labels is None:
-        return _samples(None, [(row, word, []) for row, word, _ in split], symbols, "none")
+        return _samples(None, [(row, word, []) for row, word in split], symbols, "none")
     if len(labels) != len(split):
         raise InputError(
             f"there are {plural(len(split), 'word')} and {plural(len(labels), 'label')}; give as many"
@@ -171,7 +171,7 @@ def make_samples(
         ["".join(str(int(bool(each))) for each in label) if prefix else str(int(bool(label)))]  # type: ignore[attr-defined]
         for label in labels
     ]
-    rows = [(row, word, cells) for (row, word, _), cells in zip(split, texts, strict=True)]
+    rows = [(row, word, cells) for (row, word), cells in zip(split, texts, strict=True)]
     return _samples(None, rows, symbols, "prefix" if prefix else "end")
 
 
