@@ -231,8 +231,8 @@ def _answers(
             marks = cell.split() if " " in cell else list(cell)
             if len(marks) != length + 1:
                 raise InputError(
-                    f"{where}: {plural(len(marks), 'label')} for {plural(length, 'letter')}; give one for the "
-                    "empty prefix and one for each letter"
+                    f"{where}: {plural(len(marks), 'label')} for {plural(length, 'letter')}; give one for "
+                    "the empty prefix and one for each letter"
                 )
             return {place: _label(where, mark) for place, mark in enumerate(marks)}
         case "next":
