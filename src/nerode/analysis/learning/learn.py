@@ -76,7 +76,7 @@ class LearnSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class LearningEvidence:
     """What is known of a learned language, and what is not.
 
     Attributes:
@@ -166,7 +166,7 @@ class LearnedLanguage(Shown):
     """
 
     language: RegularLanguage
-    evidence: Evidence
+    evidence: LearningEvidence
     samples: Samples = field(repr=False)
 
 
@@ -182,7 +182,7 @@ class Learned(Shown):
     """
 
     language: RegularLanguage
-    evidence: Evidence
+    evidence: LearningEvidence
     network: Network | None = None
     proof: Certificate | Refutation | Unproved | None = None
 
@@ -310,7 +310,7 @@ class _Found:
     """A language, its evidence, and the word that tells it from the next best automaton."""
 
     language: RegularLanguage
-    evidence: Evidence
+    evidence: LearningEvidence
     rival: Word | None
 
 
@@ -361,7 +361,7 @@ class _Learner:
         doubted: tuple[int, ...] = (),
     ) -> _Found:
         samples, symbols = self._samples, self._samples.alphabet.symbols
-        evidence = Evidence(
+        evidence = LearningEvidence(
             words=len(samples),
             short=sum(len(word) <= SHORT for word in samples.words),
             way=way,
