@@ -77,7 +77,7 @@ class LearnSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningEvidence:
-    """What is known of a learned language, and what is not.
+    """Knowledge about a learned language, and its limits.
 
     Attributes:
         words: how many there were.
