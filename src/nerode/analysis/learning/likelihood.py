@@ -69,7 +69,7 @@ class PrefixTree:
 
     @property
     def outputs(self) -> int:
-        """How many things can be seen."""
+        """Number of things that can be seen."""
         return int(self._counts.shape[1])
 
     def states(self, table: Numbers) -> Numbers:
