@@ -295,7 +295,8 @@ def _proofs(network: Network, language: Language) -> tuple[str, dict[str, int | 
     else:
         numbers = [n for n in (*reached, proved["float32"]) if isinstance(n, int)]
         proved["float32"] = max(numbers, default=0)
-    horizon = None if found.horizon is None else found.horizon.measured
+    loops = None if found.settled is None else found.settled.loops
+    horizon = None if loops is None or loops.horizon is None else loops.horizon.repetitions
     return _words(claims), proved, horizon, str(found.details.get("reason") or "")
 
 

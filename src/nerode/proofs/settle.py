@@ -2,9 +2,12 @@
 
 tests       what the caller draws, and words with long holds
 fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
+exact       for an exact network without weights: a cover or an invariant, checked by the kernel
+heads       for softmax decoders that were compiled: lemmas about their heads
 closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
 margins     words along which the margin of the answers gets smaller
 boxes       for cells whose state contracts: regions of the state, checked by the kernel
+loops       words that repeat one letter or two
 long words  nearly periodic ones of up to 32,768 letters
 coarse      walks that take states for the same when they are near
 
@@ -21,15 +24,19 @@ from typing import Any
 
 from torch import nn
 
-from nerode.core import Budget, InputError, plural, started
-from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Refutation
+from nerode.core import Budget, BudgetExceeded, InputError, plural, started
+from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Failure, Refutation
 from nerode.languages import LanguageQuestion, answer_text
 from nerode.models import Model, dtype_of, fixed_bits
-from nerode.network import Network
+from nerode.models.network_module import CompiledModel
+from nerode.network import Network, network_hash
+from nerode.proofs.certification import certify
 from nerode.proofs.find.cells import FoundProof, prove_boxes, require_told_apart
 from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
 from nerode.proofs.find.fading import fading_search
-from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
+from nerode.proofs.find.heads import certify_decoder, run_decoder
+from nerode.proofs.find.loops import LoopReport, search_loops
+from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work, finished
 from nerode.proofs.find.walk import Walk
 from nerode.proofs.find.words import (
     STEPPED,
@@ -41,6 +48,7 @@ from nerode.proofs.find.words import (
     shorten,
     shrinking_margins,
 )
+from nerode.proofs.replay.heads import find_unsound
 from nerode.proofs.replay.lift import carried_claim, require_plain
 from nerode.proofs.runner import Runner
 from nerode.records import Reading, Settlement
@@ -59,9 +67,13 @@ TESTS = "tests"
 CLOSURE = "closure"
 FADING = "fading"
 BOXES = "boxes"
+EXACT_NETWORK = "exact"
 
 LETTERS_FOR_SHORTENING = 400_000
 """Letters that are read to make a failing word shorter."""
+
+_SEARCH = 0.6
+"""Share of the seconds for all strategies where a proof of a part of the lengths is replayed after them."""
 
 _BEFORE_BOXES = 1 << 16
 """Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
@@ -83,7 +95,10 @@ class SettleSettings:
         longest: the longest test; None for four times the longest length that was tested, 1,024 at least.
         holds: words with long holds.
         searched: length of the longest word of a search led by the margins; 0 for no search.
+        loops: length of the longest word that repeats letters; 0 for none.
         boxes: whether boxes are looked for.
+        partial: whether proofs up to a length are wanted where there is none of all lengths.
+        predict: whether the length at which a loop fails is predicted before it is read.
     """
 
     states: int = 100_000
@@ -91,12 +106,15 @@ class SettleSettings:
     longest: int | None = None
     holds: int = 12
     searched: int = 400
+    loops: int = 1 << 16
     boxes: bool = True
+    partial: bool = False
+    predict: bool = False
 
     def __post_init__(self) -> None:
         if (
             min(self.states, self.tests) < 1
-            or min(self.holds, self.searched) < 0
+            or min(self.holds, self.searched, self.loops) < 0
             or (self.longest is not None and self.longest < 1)
         ):
             raise InputError(f"{self} cannot be used; numbers of states and tests are 1 or more")
@@ -104,10 +122,19 @@ class SettleSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """A settlement with the evidence of its proof, if there is one."""
+    """A settlement with what it stands on.
+
+    Attributes:
+        settlement: the outcome.
+        evidence: the proof; of a part of the lengths only where that was asked for.
+        refutation: by the failing word.
+        loops: the loops that were read, if any were.
+    """
 
     settlement: Settlement
     evidence: FoundProof | None = None
+    refutation: Refutation | None = None
+    loops: LoopReport | None = None
 
     @property
     def certificate(self) -> Certificate | None:
@@ -142,7 +169,8 @@ def settle(
     Raises:
         InputError: if a weight is not a number.
     """
-    if not all(bool(p.isfinite().all()) for p in asked.module.parameters()):
+    weights = () if asked.module is None else asked.module.parameters()
+    if not all(bool(p.isfinite().all()) for p in weights):
         raise InputError(f"{asked.name} has a weight that is not a finite number; train it again")
     # The networks are small: threads would wait for each other, and that counts as CPU time, too.
     with fixed_bits(1):
@@ -159,20 +187,29 @@ class _Search:
         self.verdict: FloatVerdict | None = None
         self.reader: WordReader | None = None
         self.runner: Runner | None = None
+        self.searching = budget.part(_SEARCH) if settings.partial else budget
+        self.closure: Work[FloatVerdict] | None = None
+        self.loops: LoopReport | None = None
+        self.partial: FoundProof | None = None
         try:
-            self.reader = WordReader(asked)
+            self.reader = None if asked.module is None else WordReader(asked)
             if obstacle := _obstacle(asked.module):
                 self.reasons.append(obstacle)
-            else:
+            elif self.reader is not None:
                 self.runner = self.reader.runner
         except InputError as no_question:
             self.reasons.append(str(no_question))
 
     def run(self) -> Settled:
         """Runs the strategies side by side until one of them ends it."""
-        schedule = Schedule[Settled]({name: work(self) for name, work in STRATEGIES.items()})
-        found = schedule.run(self.budget) or self._unsettled()
-        return replace(found, settlement=replace(found.settlement, steps=schedule.steps))
+        # What a few words refute is proved up to their length only: they come first where that is wanted.
+        first = ("loops",) if self.settings.partial else ()
+        order = dict.fromkeys((*first, *STRATEGIES))
+        schedule = Schedule[Settled]({name: STRATEGIES[name](self) for name in order})
+        found = schedule.run(self.searching) or self._unsettled()
+        settlement = replace(found.settlement, steps=schedule.steps)
+        partial = self.partial if self.settings.partial else None
+        return replace(found, settlement=settlement, evidence=found.evidence or partial, loops=self.loops)
 
     def by_tests(self) -> Work[Settled | None]:
         """A failing word among the tests of the caller and words with long holds, made short."""
@@ -212,20 +249,80 @@ class _Search:
         self.reasons.append(found.reason)
         return None
 
+    def by_exact(self) -> Work[Settled | None]:
+        """A proof of the exact network by the kernel, or its shortest failing word; they cannot be paused."""
+        network, question = self.asked.network, self.asked.question
+        if self.asked.module is not None or network is None or not isinstance(question, LanguageQuestion):
+            return None
+        yield 1
+        try:
+            outcome = certify(network, question.language, budget=self.budget.start())
+        except BudgetExceeded as stop:
+            self.reasons.append(str(stop))
+            return None
+        if isinstance(outcome, Refutation):
+            return self._refuted_first(outcome)
+        if not isinstance(outcome, Certificate):
+            self.reasons.append(outcome.reason)
+            return None
+        return self._by_kernel(outcome)
+
+    def _by_kernel(self, certificate: Certificate) -> Settled | None:
+        """The settlement by claims about the exact network."""
+        lasting = next((c for c in certificate.claims if c.length == "all" and c.task in WORDS), None)
+        self.partial = FoundProof(certificate=certificate)
+        if lasting is None:
+            self.reasons.append("no claim speaks of all lengths")
+            return None
+        found = self._proved(lasting.method, self.partial, certificate.claims)
+        noise = None if lasting.eps is None else str(lasting.eps)
+        return replace(found, settlement=replace(found.settlement, dtype=lasting.dtype, noise=noise))
+
+    def by_heads(self) -> Work[Settled | None]:
+        """Lemmas about the heads of a softmax decoder that was compiled."""
+        model, network, question = self.asked.module, self.asked.network, self.asked.question
+        compiled = network is not None and isinstance(model, Model) and model.grows
+        if not compiled or not isinstance(question, LanguageQuestion):
+            return None
+        assert isinstance(model, Model)
+        assert network is not None
+        yield 1
+        tested = run_decoder(model, question.language)
+        if isinstance(tested, Refutation):
+            return self._refuted(tested)
+        found = certify_decoder(model, network, question.language, budget=self.budget)
+        failure = found if isinstance(found, Failure) else find_unsound(model)
+        if isinstance(found, Failure) or failure is not None:
+            self.reasons.append("" if failure is None else failure.what)
+            return None
+        self.partial = FoundProof(certificate=found)
+        if any(claim.length == "all" for claim in found.claims):
+            return self._proved("heads", self.partial, found.claims)
+        return None
+
     def by_closure(self) -> Work[Settled | None]:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
         if self.runner is None:
             return None
         assert self.asked.question is not None
         limits = replace(self.budget, elements=self.settings.states)
+        partial = self.settings.partial
         try:
-            self.verdict = yield from closing(
-                self.runner, self.asked.question, partial=False, search=limits, budget=limits
+            self.closure = closing(
+                self.runner,
+                self.asked.question,
+                network=_network_of(self.asked),
+                partial=partial,
+                later=partial,
+                search=replace(self.searching, elements=self.settings.states),
+                budget=limits,
             )
+            self.verdict = yield from self.closure
         except InputError as no_closure:
             self.reasons.append(str(no_closure))
             return None
         certificate = self.verdict.certificate
+        self.partial = None if certificate is None else FoundProof(certificate=certificate)
         if self.verdict.length == "all" and certificate is not None:
             return self._proved(CLOSURE, FoundProof(certificate=certificate), certificate.claims)
         if self.verdict.refutation is not None:
@@ -264,6 +361,23 @@ class _Search:
             reason = found.reason
         self.reasons.append(f"no boxes: {reason}")
         return None
+
+    def by_loops(self) -> Work[Settled | None]:
+        """A failing word among loops."""
+        if self.reader is None or self.runner is None or not self.settings.loops:
+            return None
+        self.loops = yield from search_loops(
+            self.runner,
+            self.reader.question,
+            longest=self.settings.loops,
+            predict=self.settings.predict,
+            budget=self.budget,
+        )
+        failed = self.loops.horizon
+        if failed is None or failed.error is None:
+            return None
+        alone = self.reader.first_failure(self.reader.encode(failed.error))
+        return None if alone is None else self._refuted(alone)
 
     def by_long_words(self) -> Work[Settled | None]:
         """A failing word among long ones."""
@@ -304,7 +418,7 @@ class _Search:
     def _refuted(self, found: Refutation) -> Settled:
         """The settlement by a failing word, made short; a short search looks for a shorter one."""
         assert self.reader is not None
-        if len(found.word) <= STEPPED:
+        if len(found.word) <= STEPPED and not self.settings.partial:
             found = shorten(self.reader, found, letters=LETTERS_FOR_SHORTENING, budget=self.budget)
         shortest, length = self._shorter(found)
         if shortest is not None:
@@ -317,17 +431,26 @@ class _Search:
                 length=length,
                 **shown(found),
                 shortest=length == len(found.word) - 1,
-            )
+            ),
+            refutation=found,
         )
 
     def _shorter(self, found: Refutation) -> tuple[Refutation | None, int]:
         """The shortest failing word if a short search finds it, and the length up to which none fails."""
         # A long word is not made shorter letter by letter, so more states are worth their time.
-        states = MOST_STATES if len(found.word) <= STEPPED else self.settings.states
+        few = len(found.word) <= STEPPED and not self.settings.partial
+        budget = replace(self.budget, elements=MOST_STATES if few else self.settings.states)
+        partial = self.settings.partial
         try:
-            self.verdict = search_states(self.asked, replace(self.budget, elements=states), valid=True)
+            self.verdict = search_states(self.asked, budget, valid=True, partial=partial)
+            reached = self.verdict.length
+            if partial and isinstance(reached, int) and reached >= len(found.word):
+                # Of batches, which round otherwise, such a proof speaks: it would mislead who reads words.
+                self.verdict = search_states(self.asked, budget, valid=True, partial=True, alone=True)
         except InputError:
             return None, 0
+        certificate = self.verdict.certificate
+        self.partial = None if certificate is None else FoundProof(certificate=certificate)
         length = self.verdict.length
         if self.verdict.refutation is not None and len(self.verdict.refutation.word) <= len(found.word):
             return self.verdict.refutation, len(self.verdict.refutation.word) - 1
@@ -335,8 +458,8 @@ class _Search:
 
     def _refuted_first(self, refutation: Refutation) -> Settled:
         """The settlement by a shortest failing word."""
-        assert self.reader is not None
-        said = self.reader.first_failure(self.reader.encode(refutation)) or refutation
+        alone = None if self.reader is None else self.reader.first_failure(self.reader.encode(refutation))
+        said = alone or refutation
         return Settled(
             settlement=self._end(
                 status="refuted",
@@ -345,10 +468,19 @@ class _Search:
                 length=len(refutation.word) - 1,
                 **shown(replace(said, word=refutation.word)),
                 shortest=True,
-            )
+            ),
+            refutation=refutation,
         )
 
     def _unsettled(self) -> Settled:
+        """The settlement without an end; what was found of a part of the lengths is replayed now."""
+        if self.verdict is None and self.closure is not None and self.settings.partial:
+            self.verdict = finished(self.closure)
+        if self.verdict is not None and self.verdict.pending is not None:
+            self.verdict = self.verdict.pending(replace(self.budget, elements=self.settings.states))
+            self.reasons.append(self.verdict.reason)
+            certificate = self.verdict.certificate
+            self.partial = None if certificate is None else FoundProof(certificate=certificate)
         length = 0 if self.verdict is None else self.verdict.length
         return Settled(
             settlement=self._end(
@@ -363,7 +495,7 @@ class _Search:
     def _end(self, **fields: object) -> Settlement:
         known = {
             "about": self.asked.about,
-            "dtype": dtype_of(self.asked.module),
+            "dtype": None if self.asked.module is None else dtype_of(self.asked.module),
             "states": 0 if self.verdict is None else self.verdict.states,
             "cpu_seconds": round(time.process_time() - self.begun, 3),
             "weights": self.asked.weights,
@@ -377,23 +509,30 @@ class _Search:
 
 STRATEGIES: dict[str, Callable[[_Search], Work[Settled | None]]] = {
     TESTS: _Search.by_tests,
+    EXACT_NETWORK: _Search.by_exact,
+    "heads": _Search.by_heads,
     FADING: _Search.by_fading,
     CLOSURE: _Search.by_closure,
     "margins": _Search.by_margins,
     BOXES: _Search.by_boxes,
+    "loops": _Search.by_loops,
     "long words": _Search.by_long_words,
     "coarse": _Search.by_coarse_walks,
 }
 """The strategies in their order."""
 
 
-def search_states(asked: Asked, budget: Budget, *, valid: bool = False) -> FloatVerdict:
+def search_states(
+    asked: Asked, budget: Budget, *, valid: bool = False, partial: bool = False, alone: bool = False
+) -> FloatVerdict:
     """Returns what a search of all float states finds.
 
     Args:
         asked: the module with its question.
         budget: limits the states and the seconds.
         valid: whether the words of a language that is predicted are its valid prefixes.
+        partial: whether shorter words are proved where a word refutes the module.
+        alone: whether nothing is to be said of batches, only of single words.
 
     Raises:
         InputError: if nothing is asked of single words, or the states of the module cannot be listed.
@@ -407,7 +546,9 @@ def search_states(asked: Asked, budget: Budget, *, valid: bool = False) -> Float
         (asked.question.weaker() or asked.question) if valid else asked.question,
         decode=runner.decode,
         empty=asked.empty,
-        partial=False,
+        network=_network_of(asked),
+        partial=partial,
+        alone=alone,
         budget=budget,
     )
 
@@ -433,6 +574,11 @@ def shown(found: Refutation) -> dict[str, Any]:
     }
 
 
+def _network_of(asked: Asked) -> str | None:
+    """The hash of the network that a module computes itself; None for weights, which have their own."""
+    return network_hash(asked.network) if isinstance(asked.module, CompiledModel) and asked.network else None
+
+
 def _box_tasks(asked: Asked) -> tuple[str, ...]:
     """The tasks that boxes are tried for: a network that predicts may say anything after invalid words."""
     question = asked.question
@@ -442,8 +588,10 @@ def _box_tasks(asked: Asked) -> tuple[str, ...]:
     return (PREDICT, VALID_PREFIXES) if weaker else (PREDICT,) if question is not None else ()
 
 
-def _obstacle(module: nn.Module) -> str:
+def _obstacle(module: nn.Module | None) -> str:
     """The reason why the float states of a module cannot be listed; empty if they can."""
+    if module is None:
+        return ""
     if getattr(module, "grows", False):
         return "its state grows with the word, so that its float states are never closed"
     if not callable(getattr(module, "step", None)) or not callable(getattr(module, "initial_state", None)):

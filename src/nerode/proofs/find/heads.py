@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.core import Budget, InputError, NotCompilable, plural
+from nerode.core import Budget, InputError, NotCompilable
 from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutation
 from nerode.languages import Language, language_hash, legal_bits
 from nerode.models import Model, dtype_of, read_model
@@ -22,7 +22,6 @@ from nerode.proofs.answers import refutation
 from nerode.proofs.folder import MODEL_FOLDER
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
-from nerode.proofs.replay.heads import find_unsound
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.runner import as_legal
 
@@ -128,42 +127,3 @@ def _random_word(language: Language, rng: np.random.Generator, length: int, *, s
         word.append(int(rng.choice(choices or list(range(len(language.alphabet))))))
         configuration = language.advance(configuration, word[-1])
     return word
-
-
-def examine_decoder(
-    folder: Path | None,
-    network: Network,
-    language: Language,
-    *,
-    dtype: str,
-    budget: Budget | None = None,
-) -> tuple[tuple[Claim, ...], Failure | None, dict[str, Json], Certificate | None]:
-    """Returns the claims about a decoder, a failure, details and the certificate.
-
-    Args:
-        folder: of the network, which may hold the decoder.
-        network: with attention layers.
-        language: what it should do.
-        dtype: the format of its weights.
-        budget: limits.
-    """
-    try:
-        model = read_decoder(folder, network, dtype)
-    except InputError as error:
-        return (), None, {"reason": str(error)}, None
-    found = certify_decoder(model, network, language, budget=budget)
-    tested = run_decoder(model, language)
-    claims: tuple[Claim, ...] = (tested,) if isinstance(tested, Claim) else ()
-    wrong = None
-    if isinstance(tested, Refutation):
-        wrong = Failure(
-            what=f"in {dtype} the decoder is wrong after {plural(tested.at, 'letter')}", refutation=tested
-        )
-    if isinstance(found, Failure):
-        return claims, wrong, {"reason": found.what}, None
-    unsound = find_unsound(model)
-    if unsound is not None or wrong is not None:
-        return claims, wrong or unsound, {}, None
-    evidence = found.evidence[METHOD]
-    details = {"states": evidence["joint_states"], "margin": evidence["margin"], "heads": evidence["heads"]}
-    return (*found.claims, *claims), None, details, found

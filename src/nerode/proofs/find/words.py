@@ -67,12 +67,12 @@ _COARSE_STATES = 20_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """A module with what it is asked.
+    """A module or an exact network with what it is asked.
 
     Attributes:
         name: of the module, for messages.
         about: what it should do.
-        module: in evaluation mode; reads letters by number.
+        module: in evaluation mode; reads letters by number. None for an exact network alone.
         question: what it is asked; None where nothing is asked of single words.
         reading: how its scores become answers; None for the module's own `legal`.
         empty: its answer before the first letter; None if it says nothing there.
@@ -84,7 +84,7 @@ class Asked:
 
     name: str
     about: str
-    module: nn.Module
+    module: nn.Module | None
     question: Question | None
     reading: Reading | None = None
     empty: Legal | None = None
@@ -99,7 +99,7 @@ class Asked:
         Raises:
             InputError: if nothing is asked of single words.
         """
-        if self.question is None:
+        if self.question is None or self.module is None:
             raise InputError(f"nothing is asked of single words of {self.name}")
         decode = None if self.reading is None else decoder(self.reading)
         return make_runner(self.module, self.question, decode=decode, empty=self.empty)  # type: ignore[arg-type]
@@ -114,6 +114,7 @@ class WordReader:
     def __init__(self, asked: Asked) -> None:
         self.runner = asked.runner()
         assert asked.question is not None
+        assert asked.module is not None
         self.question = asked.question.weaker() or asked.question
         self.reading = asked.reading
         self.table = QuestionTable(self.question)

@@ -7,19 +7,22 @@ from nerode.proofs.find.heads import decoder_length
 from nerode.proofs.find.schedule import finished
 from nerode.proofs.find.walk import CALL, Walk
 from nerode.proofs.find.words import Asked, WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
-from nerode.proofs.floats.cycles import find_cycle
-from nerode.proofs.floats.examination import Examination, examine, store
-from nerode.proofs.floats.model_claims import graph_failure, known, load_model
-from nerode.proofs.floats.real_models import (
+from nerode.proofs.floats.written import (
+    Examination,
     ModelReader,
     RealModel,
     choose_lowering,
+    examine,
+    graph_failure,
+    known,
     load_architecture,
+    load_model,
     make_architecture,
+    store,
     write_real_model,
 )
 from nerode.proofs.reading import SignalModule, decode, decoder
-from nerode.proofs.runner import make_runner
+from nerode.proofs.runner import make_runner, nan_rows, to_rows
 from nerode.proofs.settle import (
     BOXES,
     CLOSURE,
@@ -63,7 +66,6 @@ __all__ = [
     "decoder_length",
     "examine",
     "failing_hold",
-    "find_cycle",
     "finished",
     "graph_failure",
     "known",
@@ -71,6 +73,7 @@ __all__ = [
     "load_model",
     "make_architecture",
     "make_runner",
+    "nan_rows",
     "prove_boxes",
     "proved_by",
     "search_states",
@@ -79,5 +82,6 @@ __all__ = [
     "shown",
     "shrinking_margins",
     "store",
+    "to_rows",
     "write_real_model",
 ]

@@ -1,4 +1,4 @@
-"""Horizons: the length of loop words at which a module fails, predicted and measured by running it.
+"""Loops: words that repeat one letter or two; how long a module stays correct on them, read and predicted.
 
 fading      a state that shrinks by the factor g at each repetition passes the threshold of its reader after
             ln(start / threshold) / -ln(g) repetitions
@@ -14,9 +14,11 @@ never gone under. Nothing here is a proof.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +26,11 @@ import torch
 from torch import Tensor, nn
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
-from nerode.kernel import DTYPES, Refutation
-from nerode.languages import Alphabet, Language, Word, asked_of
-from nerode.proofs.runner import Numbers, QuestionTable, Runner, State
+from nerode.kernel import DTYPES, TESTED, Claim, Refutation
+from nerode.languages import Alphabet, LanguageQuestion, Question, Word
+from nerode.proofs.find.schedule import Work
+from nerode.proofs.find.walk import CALL
+from nerode.proofs.runner import Numbers, QuestionTable, Runner, State, from_rows, layout_of, to_rows
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""
@@ -45,6 +49,12 @@ _NEAR = 2.0**-6
 _HALVINGS = 60
 _OCTAVES = 1_100
 """Powers of two between the state and its limit that are looked at; a float64 has no more."""
+
+LOOPS = "loops"
+
+MOST_CONFIGURATIONS = 32
+MOST_LOOPS = 256
+"""Configurations of the language that loops begin at, and loops that are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +117,12 @@ class Horizon:
     tested: int
     steps: bool
 
-    def refutation(self, alphabet: Alphabet) -> Refutation:
-        """Returns the word on which the module was seen to fail, as it is written with repetitions."""
-        if self.error is None or self.repetitions is None:
-            raise InputError("no word of this loop was seen to fail")
-        return replace(self.error, word=(self.word.show(alphabet, self.repetitions),))
-
 
 def measure_horizon(
     runner: Runner,
-    language: Language,
+    question: Question,
     word: LoopWord,
     *,
-    task: str,
     longest: int,
     predict: bool = True,
     budget: Budget | None = None,
@@ -132,16 +135,15 @@ def measure_horizon(
 
     Args:
         runner: the module.
-        language: what it should do.
+        question: what it is asked.
         word: the loop.
-        task: RECOGNISE compares only whether the word may end.
         longest: the length that no word that is read exceeds.
         predict: whether to predict the number of repetitions first.
         budget: limits the time; when it is up, what is known by then is returned.
     """
     budget = started(budget)
-    guess = predict_repetitions(runner, language, word, task=task) if predict else None
-    search = _Search(runner, language, word, task, longest, budget)
+    guess = predict_repetitions(runner, question, word) if predict else None
+    search = _Halving(runner, question, word, longest, budget)
     try:
         if guess is not None and search.allowed(guess):
             search.around(guess)
@@ -158,18 +160,14 @@ def measure_horizon(
     )
 
 
-class _Search:
+class _Halving:
     """The largest number of repetitions known to be right, and the least known to be wrong."""
 
     def __init__(
-        self, runner: Runner, language: Language, word: LoopWord, task: str, longest: int, budget: Budget
+        self, runner: Runner, question: Question, word: LoopWord, longest: int, budget: Budget
     ) -> None:
-        self.runner = runner
-        self.language = language
-        self.word = word
-        self.task = task
-        self.longest = longest
-        self.budget = budget
+        self.runner, self.question, self.word = runner, question, word
+        self.longest, self.budget = longest, budget
         self.good = 0
         self.bad: int | None = None
         self.error: Refutation | None = None
@@ -181,9 +179,7 @@ class _Search:
     def wrong(self, n: int) -> bool:
         """Reads the word with n repetitions and notes what comes out."""
         steps = self.word.length(n) <= FEW or not self.runner.has_forward
-        error = read_word(
-            self.runner, self.language, self.word, n, task=self.task, steps=steps, budget=self.budget
-        )
+        error = read_word(self.runner, self.question, self.word, n, steps=steps, budget=self.budget)
         self.steps = self.steps and steps
         if error is not None and (self.bad is None or n < self.bad):
             self.bad, self.error = n, error
@@ -213,11 +209,10 @@ class _Search:
 
 def read_word(
     runner: Runner,
-    language: Language,
+    question: Question,
     word: LoopWord,
     n: int,
     *,
-    task: str,
     steps: bool = True,
     budget: Budget | None = None,
 ) -> Refutation | None:
@@ -225,15 +220,14 @@ def read_word(
 
     Args:
         runner: the module.
-        language: what it should do.
+        question: what it is asked.
         word: the word.
         n: how often its marked parts are repeated.
-        task: RECOGNISE compares only whether the word may end.
         steps: whether to go step by step; otherwise by `forward`, in chunks.
         budget: limits the time.
     """
     budget = started(budget)
-    known = QuestionTable(asked_of(language, task))
+    known = QuestionTable(question)
     number, at = 0, 0
     state = runner.start()
     for letters in word.chunks(n):
@@ -247,7 +241,7 @@ def read_word(
     return None
 
 
-def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, task: str) -> int | None:
+def predict_repetitions(runner: Runner, question: Question, word: LoopWord) -> int | None:
     """Returns the least number of repetitions on which a module should fail, None for never.
 
     The module is looked at in float64, with the weights that it has: its own first steps may be too coarse to
@@ -256,7 +250,7 @@ def predict_repetitions(runner: Runner, language: Language, word: LoopWord, *, t
     place = next(i for i, (_, repeated) in enumerate(word.parts) if repeated)
     pattern, *_ = states = _repeated(runner, word, place, _LOOKS[-1])
     settled = np.array_equal(_flat(states[-1]), _flat(states[-2]))
-    reader = _Reader(runner, language, word, place, task)
+    reader = _Reader(runner, question, word, place)
     failed = next((k for k, state in enumerate(states) if reader.fails(state, k)), None)
     if settled and failed is None:
         return None
@@ -367,9 +361,8 @@ class _Reader:
         ahead: repetitions that are part of the rest: one if nothing else follows the loop, none otherwise.
     """
 
-    def __init__(self, runner: Runner, language: Language, word: LoopWord, place: int, task: str) -> None:
-        self.runner = runner
-        self.known = QuestionTable(asked_of(language, task))
+    def __init__(self, runner: Runner, question: Question, word: LoopWord, place: int) -> None:
+        self.runner, self.known = runner, QuestionTable(question)
         self.before = [letter for letters, _ in word.parts[:place] for letter in letters]
         self.loop = word.parts[place][0]
         rest = [letter for letters, _ in word.parts[place + 1 :] for letter in letters]
@@ -426,3 +419,212 @@ def _like(pattern: State, values: Vector) -> State:
         block = block.to(shown.dtype)
         state[name] = torch.view_as_complex(block.contiguous()) if pattern[name].is_complex() else block
     return state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopReport:
+    """Results of a search over loops.
+
+    Attributes:
+        alphabet: the letters.
+        loops: how many were read.
+        tested: the number of letters to which all of them were read without an error.
+        horizon: the loop on which the module fails first, of those that were measured; None if none fails.
+        foreseen: the loop on which it should fail first, of those on which it was not seen to fail.
+    """
+
+    alphabet: Alphabet
+    loops: int
+    tested: int
+    horizon: Horizon | None
+    foreseen: Horizon | None = None
+
+    def claim(self, dtype: str, task: str) -> Claim:
+        """Returns the claim that all loops were read so far: a test, not a proof."""
+        return Claim(
+            scope=TESTED,
+            method=LOOPS,
+            task=task,
+            covers=(
+                f"{self.loops} words that repeat one or two letters, each followed by any one letter, were "
+                "read up to this length without an error. This is a test, not a proof."
+            ),
+            dtype=dtype,
+            length=self.tested,
+        )
+
+    def details(self) -> dict[str, Any]:
+        """Returns the loops, and the one that fails first, for reading."""
+        found: dict[str, Any] = {"loops": self.loops, "loops_tested_to": self.tested}
+        horizon = self.horizon or self.foreseen
+        if horizon is not None:
+            found["horizon"] = {
+                "word": horizon.word.show(self.alphabet),
+                "predicted": horizon.predicted,
+                "measured": horizon.repetitions,
+                "at": None if horizon.error is None else horizon.error.at,
+                "steps": horizon.steps,
+            }
+        return found
+
+
+def search_loops(
+    runner: Runner, question: Question, *, longest: int, predict: bool = True, budget: Budget
+) -> Work[LoopReport]:
+    """Looks for the loop on which a module fails soonest, as a strategy that can be paused.
+
+    A loop is one letter or two that lead a configuration back to itself; of a question without end the words
+    aⁿ bⁿ are read. Loops that are read neither prove anything, nor does a prediction.
+
+    Args:
+        runner: the module.
+        question: what it is asked; only loops along words that it reads on are read.
+        longest: the length that no word that is read exceeds.
+        predict: whether to predict at which length a loop fails before it is read.
+        budget: limits the time; when it is up, what is known by then is returned.
+    """
+    if not isinstance(question, LanguageQuestion) or question.language.regular:
+        return (yield from _Sweep(runner, question, longest, predict, budget).work())
+    words = list(itertools.islice(_counting_words(question), MOST_LOOPS))
+    found = []
+    for word in words:
+        yield CALL + 2 * longest
+        found.append(measure_horizon(runner, question, word, longest=longest, predict=predict, budget=budget))
+    tested = min((h.word.length(h.tested) for h in found), default=0)
+    unseen = [(h.word.length(h.predicted), h) for h in found if h.predicted is not None and h.error is None]
+    foreseen = min(unseen, key=lambda pair: pair[0], default=(0, None))[1]
+    return LoopReport(
+        alphabet=question.alphabet, loops=len(found), tested=tested, horizon=soonest(found), foreseen=foreseen
+    )
+
+
+def soonest(horizons: list[Horizon]) -> Horizon | None:
+    """Returns the horizon with the shortest failing word; None if no word fails."""
+    failing = [h for h in horizons if h.error is not None]
+    return min(failing, key=lambda h: h.error.at if h.error else 0, default=None)
+
+
+def _counting_words(question: Question) -> Iterator[LoopWord]:
+    """Words aⁿ bⁿ that the question reads."""
+    for a, b in itertools.permutations(range(len(question.alphabet)), 2):
+        at = question.initial()
+        for letter in (a, a, b, b):
+            if letter not in question.letters(at):
+                break
+            at = question.advance(at, letter)
+        else:
+            yield LoopWord(parts=(((a,), True), ((b,), True)))
+
+
+class _Sweep:
+    """All loops of one or two letters at once, a row of the batch for each."""
+
+    def __init__(
+        self, runner: Runner, question: Question, longest: int, predict: bool, budget: Budget
+    ) -> None:
+        self.runner, self.question = runner, question
+        self.longest, self.predict, self.budget = longest, predict, budget
+        self.known = QuestionTable(question)
+        self.letters = len(question.alphabet)
+        self.loops = list(itertools.islice(self._find_loops(), MOST_LOOPS))
+
+    def work(self) -> Work[LoopReport]:
+        """Doubles the number of repetitions until something fails."""
+        if not self.loops:
+            return LoopReport(alphabet=self.question.alphabet, loops=0, tested=0, horizon=None)
+        state, numbers = self._start()
+        read, wanted, tested = 0, 1, 0
+        failing: list[LoopWord] = []
+        while not failing and 2 * wanted <= self.longest:
+            state, failing = yield from self._repeat(state, numbers, wanted - read)
+            if not failing and not self.budget.left():
+                break
+            read, wanted = wanted, 2 * wanted
+            failing = failing or self._tails(state, numbers)
+            tested = tested if failing else 2 * read
+        found = [
+            measure_horizon(
+                self.runner,
+                self.question,
+                word,
+                longest=self.longest,
+                predict=self.predict,
+                budget=self.budget,
+            )
+            for word in failing[:3]
+        ]
+        return LoopReport(
+            alphabet=self.question.alphabet, loops=len(self.loops), tested=tested, horizon=soonest(found)
+        )
+
+    def _find_loops(self) -> Iterator[tuple[Word, Word]]:
+        """A shortest word to each configuration, and two letters that lead back to it."""
+        words: dict[int, Word] = {0: ()}
+        queue = [0]
+        for number in queue:
+            word = words[number]
+            yield from ((word, (a, a)) for a in self._read(number) if self.known.after(number, a) == number)
+            yield from ((word, pair) for pair in self._pairs(number))
+            for a in self._read(number):
+                target = self.known.after(number, a)
+                if target not in words and len(queue) < MOST_CONFIGURATIONS:
+                    words[target] = (*word, a)
+                    queue.append(target)
+
+    def _pairs(self, number: int) -> Iterator[Word]:
+        for a in self._read(number):
+            middle = self.known.after(number, a)
+            yield from (
+                (a, b) for b in self._read(middle) if a != b and self.known.after(middle, b) == number
+            )
+
+    def _read(self, number: int) -> list[int]:
+        found: list[int] = np.flatnonzero(self.known.letters(np.array([number]))[0]).tolist()
+        return found
+
+    def _start(self) -> tuple[State, Numbers]:
+        """The states after the words before the loops, and the configurations there."""
+        start = self.runner.start()
+        after: dict[Word, tuple[State, int]] = {(): (start, 0)}
+        for word, _ in self.loops:
+            # Words get longer by one letter at a time, so that the state before the last one is known.
+            for end in range(1, len(word) + 1):
+                if word[:end] not in after:
+                    state, number = after[word[: end - 1]]
+                    _, state = self.runner.step(np.array([word[end - 1]]), state)
+                    after[word[:end]] = state, self.known.after(number, word[end - 1])
+        rows = [to_rows(after[word][0], 1)[0] for word, _ in self.loops]
+        numbers = [after[word][1] for word, _ in self.loops]
+        return from_rows(np.stack(rows), layout_of(start)), np.array(numbers, dtype=np.int64)
+
+    def _repeat(self, state: State, numbers: Numbers, times: int) -> Work[tuple[State, list[LoopWord]]]:
+        """Reads the loops some times more; the loops that fail inside."""
+        pairs = np.array([loop for _, loop in self.loops], dtype=np.int64)
+        middle = self.known.advance(numbers, pairs[:, 0])
+        places = np.stack([middle, numbers], axis=1)
+        while times > 0 and self.budget.left():
+            now = min(times, max(1, CHUNK // (2 * len(pairs))))
+            yield CALL + 2 * now * len(pairs)
+            got, state = self.runner.run(np.tile(pairs, now), state, steps=not self.runner.has_forward)
+            got = got.reshape(len(pairs), now, 2, -1)
+            wrong = self.known.are_wrong(places[:, None], got).any(axis=(1, 2))
+            if wrong.any():
+                return state, [self._word(i) for i in np.flatnonzero(wrong).tolist()]
+            times -= now
+        return state, []
+
+    def _tails(self, state: State, numbers: Numbers) -> list[LoopWord]:
+        """The loops that fail when one more letter is read after them."""
+        failing = []
+        for letter in range(self.letters):
+            column = np.full(len(numbers), letter, dtype=np.int64)
+            got, _ = self.runner.step(column, state)
+            wrong = self.known.are_wrong(self.known.advance(numbers, column), got)
+            wrong &= self.known.letters(numbers)[:, letter]
+            failing += [self._word(i, (letter,)) for i in np.flatnonzero(wrong).tolist()]
+        return failing
+
+    def _word(self, i: int, tail: Word = ()) -> LoopWord:
+        word, loop = self.loops[i]
+        loop = loop[:1] if loop[0] == loop[1] else loop
+        return LoopWord(parts=((word, False), (loop, True), *[(tail, False)] * bool(tail)))

@@ -8,10 +8,16 @@ import torch
 import nerode as nr
 from nerode.core import Budget, InputError
 from nerode.kernel import DTYPES, PREDICT, VALID_PREFIXES
-from nerode.languages import resolve_language
+from nerode.languages import LanguageQuestion, resolve_language
 from nerode.models.network_module import load_model
-from nerode.proofs.floats.horizons import LoopWord, measure_horizon, predict_repetitions, read_word
-from nerode.proofs.floats.loops import search_loops
+from nerode.proofs.find.loops import (
+    LoopWord,
+    measure_horizon,
+    predict_repetitions,
+    read_word,
+    search_loops,
+)
+from nerode.proofs.find.schedule import finished
 from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HIGH, HOLD, mamba_register, register_language
 from tests.proofs.floats.modules import DyckCounter, Register, TanhRegister
@@ -29,7 +35,20 @@ def hold_horizon(*, gate, start, threshold):
 
 def measure(module, word=HOLDS, language=LANGUAGE, longest=1 << 14, **options):
     runner = make_runner(module, language)
-    return measure_horizon(runner, language, word, task=PREDICT, longest=longest, **options)
+    return measure_horizon(runner, all_words(language), word, longest=longest, **options)
+
+
+def all_words(language):
+    return LanguageQuestion.of_task(language, PREDICT)
+
+
+def valid_prefixes(language):
+    return LanguageQuestion.of_task(language, VALID_PREFIXES)
+
+
+def search(module, question, longest):
+    runner = make_runner(module, question)
+    return finished(search_loops(runner, question, longest=longest, budget=Budget(seconds=60).start()))
 
 
 @pytest.mark.parametrize(("pre_activation", "ignores"), [(-4, 380), (-6, 2_790), (-8, 20_592)])
@@ -97,7 +116,7 @@ def test_a_counter_fails_after_its_last_exact_number(dtype, bits):
 
 def test_a_counter_in_float32_is_predicted_without_a_run():
     runner = make_runner(DyckCounter(), DYCK)
-    assert predict_repetitions(runner, DYCK, NESTED, task=PREDICT) == 2**24 + 1
+    assert predict_repetitions(runner, all_words(DYCK), NESTED) == 2**24 + 1
 
 
 def test_without_a_prediction_the_run_finds_the_same():
@@ -107,12 +126,11 @@ def test_without_a_prediction_the_run_finds_the_same():
 
 
 def test_all_loops_at_once_find_the_one_that_fails():
-    runner = make_runner(Register(hold=0.9, threshold=1e-3), LANGUAGE)
-    report = search_loops(runner, LANGUAGE, task=PREDICT, longest=1 << 12)
+    report = search(Register(hold=0.9, threshold=1e-3), all_words(LANGUAGE), 1 << 12)
     assert report.horizon.word.show(LANGUAGE.alphabet) == "h i^n"
     assert report.horizon.repetitions == hold_horizon(gate=0.9, start=1, threshold=1e-3)
     assert report.tested < report.horizon.repetitions
-    holding = search_loops(make_runner(Register(), LANGUAGE), LANGUAGE, task=PREDICT, longest=1 << 10)
+    holding = search(Register(), all_words(LANGUAGE), 1 << 10)
     assert holding.horizon is None
     assert holding.tested == 1 << 10
     assert holding.loops >= 6
@@ -153,12 +171,13 @@ def test_flip_flop_reads_wrongly_after_many_ignores():
 
     runner = make_runner(Leaky(), language)
     word = LoopWord(parts=((encode("w 1"), False), (encode("i 0"), True), (encode("r"), False)))
-    found = measure_horizon(runner, language, word, task=VALID_PREFIXES, longest=1 << 12)
+    valid = valid_prefixes(language)
+    found = measure_horizon(runner, valid, word, longest=1 << 12)
     assert found.predicted == found.repetitions
     n = found.repetitions
-    assert read_word(runner, language, word, n - 1, task=VALID_PREFIXES) is None
-    assert read_word(runner, language, word, n, task=VALID_PREFIXES).at == word.length(n)
-    report = search_loops(runner, language, task=VALID_PREFIXES, longest=1 << 12)
+    assert read_word(runner, valid, word, n - 1) is None
+    assert read_word(runner, valid, word, n).at == word.length(n)
+    report = search(runner.module, valid, 1 << 12)
     assert report.horizon.error.at <= word.length(n)
     # Each ignored pair of letters multiplies the bit by 0.81.
     assert n == pytest.approx(math.log(100) / -math.log(0.81), abs=2)
@@ -170,13 +189,11 @@ def test_the_compiled_flip_flop_reads_rightly_after_a_million_letters():
     parts = ((language.alphabet.encode("w1"), False), (language.alphabet.encode("i0"), True))
     word = LoopWord(parts=(*parts, (language.alphabet.encode("r"), False)))
     assert word.length(500_000) > 10**6
-    assert read_word(runner, language, word, 500_000, task=PREDICT, steps=False) is None
+    assert read_word(runner, all_words(language), word, 500_000, steps=False) is None
 
 
 def test_counters_are_foreseen_where_no_run_goes():
-    report = search_loops(
-        make_runner(DyckCounter(), DYCK), DYCK, task=VALID_PREFIXES, longest=512, budget=Budget(seconds=60)
-    )
+    report = search(DyckCounter(), valid_prefixes(DYCK), 512)
     assert report.horizon is None
     assert report.tested == 512
     assert report.foreseen.predicted == 2**24 + 1

@@ -8,7 +8,7 @@ from nerode.core import InputError
 from nerode.kernel import TESTED
 from nerode.languages import resolve_language
 from nerode.models.network_module import load_model
-from nerode.proofs.floats.examination import agreement_claim, compare_forward, random_words
+from nerode.proofs.find.agreement import agreement_claim, compare_forward, random_words
 from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import register_language
 from tests.proofs.floats.modules import Register

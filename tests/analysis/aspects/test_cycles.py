@@ -5,10 +5,10 @@ import pytest
 import torch
 from hypothesis import given, strategies as st
 
+from nerode.analysis.aspects.forgetting import StateCycle, find_cycle
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.models.architectures import Gru
 from nerode.models.architectures.gru import GruSettings
-from nerode.proofs.floats.cycles import StateCycle, find_cycle
 from nerode.proofs.runner import make_runner
 from tests.proofs.floats.languages import HIGH, register_language
 from tests.proofs.floats.modules import Register, TanhRegister
