@@ -490,6 +490,8 @@ def search_loops(
     for word in words:
         yield CALL + 2 * longest
         found.append(measure_horizon(runner, question, word, longest=longest, predict=predict, budget=budget))
+        if found[-1].error is not None:
+            break
     tested = min((h.word.length(h.tested) for h in found), default=0)
     unseen = [(h.word.length(h.predicted), h) for h in found if h.predicted is not None and h.error is None]
     foreseen = min(unseen, key=lambda pair: pair[0], default=(0, None))[1]
