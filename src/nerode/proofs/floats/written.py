@@ -290,7 +290,7 @@ def _settle_weights(
 
 
 def _of_compiled(budget: Budget, loops: int) -> SettleSettings:
-    """What is searched of a compiled model: proofs, also of a part of the lengths, and words with loops."""
+    """The settings of a compiled model: proofs, also of a part of the lengths, and loops."""
     states = int(min(budget.elements, MOST_STATES))
     return SettleSettings(states=states, holds=0, searched=0, boxes=False, partial=True, loops=loops)
 
