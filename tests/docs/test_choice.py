@@ -30,7 +30,7 @@ NAMES = {
 REAL_DIAGONAL = ["mamba", "gla", "griffin", "hgrn2", "mamba-signed"]
 TIME_INVARIANT = ["s4d", "s4", "lru", "ssm"]
 NEGATIVE = {
-    "open for time-invariant layers": ("open", TIME_INVARIANT),
+    "time-invariant layers (with rational angles)": ("no", TIME_INVARIANT),
     "gates in [0,1]; time-invariant layers": ("no", ["mamba", "gla", "griffin", "hgrn2", *TIME_INVARIANT]),
     "real diagonal gates, unless n is a power of two": ("no", REAL_DIAGONAL),
     "real diagonal gates": ("no", REAL_DIAGONAL),
@@ -38,7 +38,7 @@ NEGATIVE = {
         "no",
         [*REAL_DIAGONAL, "complex-diagonal", "transformer", "transformer-nope"],
     ),
-    "GRU, tanh-RNN, HGRN2, Griffin, RetNet": ("no", ["gru", "elman-tanh", "hgrn2", "griffin", "retnet"]),
+    "GRU, tanh-RNN, RetNet": ("no", ["gru", "elman-tanh", "retnet"]),
     "every linear recurrence that has to remember": ("no", ["mamba", "s4d", "deltanet-signed", "ids4"]),
 }
 LANGUAGES = [

@@ -7,6 +7,7 @@ docs/theory/open-gates.md has the argument.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
@@ -218,3 +219,17 @@ def test_many_angles_of_one_decay_are_a_delay() -> None:
     assert left < 0.8 * filtered[0]
     # Rounding of float32 in the states, which are at most 32, adds up to 32 times the rounding of one step.
     assert np.abs(weights).sum() * 32 * 32 * 2.0**-24 < 0.1
+
+
+def test_an_alternating_count() -> None:
+    """A gate of -1 adds b with the sign of the position, where weights without a clock all vanish."""
+    table = [[0, 1], [2, 0], [1, 3], [3, 3]]
+    for length in range(11):
+        for word in itertools.product((0, 1), repeat=length):
+            state, total, error = 0, 0, False
+            for position, letter in enumerate(word):
+                state = table[state][letter]
+                total += letter * (-1) ** position
+                error = error or abs(total) >= 2
+            shown = 3 if error else 0 if total == 0 else 1 if (total == 1) == (length % 2 == 1) else 2
+            assert shown == state

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from nerode.languages import RegularLanguage, minimise, resolve_language
+from nerode.verdict.architectures import ARCHITECTURES
+from nerode.verdict.decision import decide
 from nerode.verdict.records import Verdict
 from tests.verdict.tables import table
 
@@ -55,3 +58,51 @@ def test_w5_sums_in_order_leave_no_assumption_behind() -> None:
     for text in ("parity", "dyck-1"):
         assert verdict(text, "transformer", "ieee").mark.startswith("✗°")
     assert "maps between layers" in verdict("a5", "transformer-nope", "exact").conditional_on
+
+
+EQUAL = [("d-2", "(a(ab)*b)*"), ("(aa)*|(aa)*", "(aa)*"), ("d-1", "(ab)*")]
+
+
+@pytest.mark.parametrize("architecture", ["aussm", "orthogonal", "s4d"])
+def test_w3_one_language_has_one_answer(architecture: str) -> None:
+    for name, pattern in EQUAL:
+        for sense in ("exact", FINITE, "ieee"):
+            named, other = (verdict(text, architecture, sense) for text in (name, pattern))
+            assert (named.status, bool(named.conditional_on)) == (other.status, bool(other.conditional_on))
+    assert verdict("(a(ab)*b)*", architecture).status == "yes"
+
+
+@pytest.mark.parametrize("architecture", ["aussm", "orthogonal"])
+def test_w3_t7_isometries_count_and_do_not_overwrite(architecture: str) -> None:
+    for text in ("ab-star", "repeat-01", "aab-star", "aabb-star", "even-pairs", "dyck-2-3", "abab-star"):
+        assert verdict(text, architecture).status == "yes"
+    for text in ("aab-star", "aabb-star", "abab-star", "offset-counting-10"):
+        assert verdict(text, architecture, task="predict").status == "yes"
+    for text in ("flip-flop", "set-reset", "tomita-3", "u2", "012-star-02-star"):
+        assert verdict(text, architecture).theorem == "isometries-do-not-overwrite"
+    for text in ("tomita-4", "contains-abaab"):
+        assert "convolution" in verdict(text, architecture).conditional_on
+
+
+@pytest.mark.parametrize("architecture", ["s4", "s4d", "h3", "lru", "megalodon", "lssl", "ssm"])
+def test_t1_fixed_gates_count_with_windows_and_clocks(architecture: str) -> None:
+    for task in ("predict", "recognise"):
+        for text in ("dyck-2-3", "dyck-2-5", "dyck-8-10", "abab-star", "tomita-4"):
+            assert verdict(text, architecture, task=task).status == "yes"
+        for text in ("tomita-3", "012-star-02-star", "flip-flop", "set-reset", "u2"):
+            found = verdict(text, architecture, task=task)
+            assert found.mark == "✗°·"
+            assert found.witness is not None
+        # Groups need no condition on angles where gates are diagonal.
+        free = architecture in ("lssl", "ssm")
+        assert bool(verdict("parity", architecture, task=task).conditional_on) == free
+
+
+@pytest.mark.parametrize("name", ["d-3", "dyck-2-3", "dyck-2-5", "flip-flop", "offset-counting-10"])
+@pytest.mark.parametrize("task", ["predict", "recognise"])
+def test_a_name_decides_nothing(name: str, task: str) -> None:
+    """The automaton without its name gets the same answers and conditions."""
+    plain = RegularLanguage(name="plain", automaton=minimise(resolve_language(name).dfa()), convention="")
+    for v in decide(plain, architectures=tuple(ARCHITECTURES), task=task):
+        named = verdict(name, v.architecture, v.sense.value, task)
+        assert (named.status, bool(named.conditional_on)) == (v.status, bool(v.conditional_on)), v

@@ -280,16 +280,16 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
         also=tuple(row.name for row in applying if row is not best and row.conclusion is best.conclusion),
         conditional_on=best.conditional_on,
         model=best.model,
-        no_network=_why_no_network(facts, best, applying, architecture),
+        no_network=_why_no_network(facts, best, applying, architecture, sense),
     )
 
 
 def _why_no_network(
-    facts: Facts, best: Theorem, applying: Sequence[Theorem], architecture: Architecture
+    facts: Facts, best: Theorem, applying: Sequence[Theorem], architecture: Architecture, sense: Sense
 ) -> str:
     """The reason for which a "yes" has no network; empty if the compiler has one by any row that applies."""
     agreeing = [row for row in applying if row.conclusion is Status.YES]
-    why = [row.why_no_network(facts, architecture.properties) for row in agreeing]
+    why = [row.why_no_network(facts, architecture.properties, sense) for row in agreeing]
     return why[0] if best.conclusion is Status.YES and all(why) else ""
 
 

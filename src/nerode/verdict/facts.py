@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
 from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
+from nerode.algebra.components import OUTSIDE
 from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property, prime_factors
-from nerode.languages import START, CounterLanguage, Dfa, Language, Word
+from nerode.languages import START, CounterLanguage, Dfa, Language, Word, minimise, resolve_language
 from nerode.verdict.classes import Condition
+from nerode.verdict.potentials import StablePair, find_counting, find_stable_pair
 from nerode.verdict.records import VerdictTask
 
 _MOST_MAPS = 20_000
@@ -27,6 +29,9 @@ _MOST_LOCAL_STATES = 700
 
 _LONGEST_CLOCK = 12
 """Largest modulus of a clock that is searched for."""
+
+_SHORT_CLOCK, _WINDOW = 4, 3
+"""Largest modulus and window that are searched for together."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,20 @@ class Facts:
         """For a counter language, how many counters its machine has."""
         return self.language.machine.num_counters if isinstance(self.language, CounterLanguage) else None
 
+    def parameters_in(self, family: str) -> Mapping[str, int] | None:
+        """Returns the parameters of the member of a family that the language is, by name or by automaton."""
+        if self.language.family == family:
+            return self.language.parameters
+        if self.automaton is None:
+            return None
+        name = f"family {family}"
+        if name not in self.found:
+            members = (resolve_language(text) for text in _members(family, self.automaton))
+            equal = (m for m in members if minimise(m.dfa(self.budget.start())) == minimise(self.automaton))
+            self.found[name] = next((dict(m.parameters) for m in equal), None)
+        found: Mapping[str, int] | None = self.found[name]  # type: ignore[assignment]
+        return found
+
     @property
     def window_determined(self) -> bool | None:
         """Whether a finite window of the input settles the task at every position.
@@ -105,14 +124,6 @@ class Facts:
             # After "(" the words ()()…() and ()()…()) end alike and leave the depths 1 and 0.
             return False if self.language.parameters["depth"] > 1 else None
         return holds
-
-    @budgeted_property
-    def neutral_letter(self) -> bool | None:
-        """Whether some letter acts as the identity on the states."""
-        if self.automaton is None:
-            return None
-        table = self.automaton.transitions
-        return bool((table == np.arange(len(table))[:, None]).all(axis=0).any())
 
     @budgeted_property
     def letters_act_alike(self) -> bool | None:
@@ -263,32 +274,71 @@ class Facts:
         return False
 
     @budgeted_property
-    def overwrites(self) -> bool | None:
-        """Whether some word brings a state to another one for good, seen after every long suffix.
+    def stable_pair(self) -> StablePair | None:
+        """Two states that no counting with windows and clocks tells apart; None if none is found."""
+        if self.automaton is None or self.c_rasp or self.clocked_local:
+            return None
+        return find_stable_pair(self.automaton, live=self.task is VerdictTask.PREDICT)
 
-        That is: two (live) states p ≠ q that some words of every length keep apart, and a word x with
-        p·x = q and q·x = q. No power of x leads back from q to p.
-        """
+    @property
+    def windowed_counts(self) -> bool | None:
+        """Whether counting with a window and a clock does the language."""
+        if self.c_rasp or self.clocked_local:
+            return True
+        return self._counts(moduli=_SHORT_CLOCK, window=_WINDOW)
+
+    @property
+    def clocked_counts(self) -> bool | None:
+        """Whether counting with a clock, and no letter but the last, does the language."""
+        return True if self.c_rasp else self._counts(moduli=_LONGEST_CLOCK, window=0)
+
+    def _counts(self, *, moduli: int, window: int) -> bool | None:
+        if self.quasi_aperiodic is False:
+            return False
+        if self.automaton is None or self.stable_pair is not None:
+            return None if self.automaton is None else False
+        name, live = f"counting {window}", self.task is VerdictTask.PREDICT
+        if name not in self.found:
+            self.found[name] = find_counting(self.automaton, live=live, moduli=moduli, window=window)
+        return True if self.found[name] else None
+
+    def stable_witness(self) -> Mapping[str, Any] | None:
+        """Returns two states that no counting tells apart, by words that lead there, with e and x."""
+        if (pair := self.stable_pair) is None:
+            return None
+        decode = self.language.alphabet.decode
+        ways = self._ways(pair.state, pair.other)
+        return {**ways, "idempotent": decode(pair.idempotent), "word": decode(pair.word)}
+
+    @budgeted_property
+    def overwrites(self) -> bool | None:
+        """Whether a word brings a state to another one of its component for good: p·x = q·x = q ≠ p."""
+        return self._overwrites(seen_late=False)
+
+    @budgeted_property
+    def overwrites_beyond_windows(self) -> bool | None:
+        """Whether a word overwrites a state, and words of every length keep both inside and apart."""
+        return self._overwrites(seen_late=True)
+
+    def _overwrites(self, *, seen_late: bool) -> bool | None:
         if self.is_group_language:
             return False
-        if self.automaton is None or self.automaton.num_states > _MOST_PAIRED_STATES:
+        if self._components is None or len(self._components.rows) > _MOST_PAIRED_STATES:
             return None
-        table = self.automaton.transitions
-        live = self.automaton.live
-        kept = [q for q in range(len(table)) if self.task is VerdictTask.RECOGNISE or live[q]]
-        inside = set(kept)
+        rows, component = self._components.rows, self._components.component
+        inside = [q for states in self._components.groups() for q in states]
+        apart = {(p, q) for p in inside for q in inside if p != q and component[p] == component[q]}
 
-        def moves(pair: tuple[int, int]) -> list[tuple[int, int]]:
-            return [
-                (int(table[pair[0], a]), int(table[pair[1], a]))
-                for a in range(table.shape[1])
-                if int(table[pair[0], a]) in inside and int(table[pair[1], a]) in inside
-            ]
+        def moves(pair: tuple[int, int]) -> Iterator[tuple[int, int]]:
+            """The pairs to which letters take a pair inside its component."""
+            for p, q in zip(rows[pair[0]], rows[pair[1]], strict=True):
+                if OUTSIDE not in (p, q) and component[p] == component[q] == component[pair[0]]:
+                    yield p, q
 
-        apart = {(p, q) for p in kept for q in kept if p != q}
-        while (stay := {pair for pair in apart if any(m in apart for m in moves(pair))}) != apart:
-            apart = stay
-        for pair in apart:
+        late = apart
+        while seen_late and (stay := {pair for pair in late if any(m in late for m in moves(pair))}) != late:
+            late = stay
+        for pair in late:
             target, seen, waiting = (pair[1], pair[1]), {pair}, [pair]
             while waiting:
                 for following in moves(waiting.pop()):
@@ -390,6 +440,21 @@ class Facts:
         }
 
 
+def _members(family: str, dfa: Dfa) -> Iterator[str]:
+    """Names of the members of a family that have as many letters and states as an automaton."""
+    states, kinds = dfa.num_states, dfa.num_letters // 2
+    if family == "bounded-dyck" and dfa.num_letters == 2 * kinds:
+        if kinds == 1 and states > 2:
+            yield from (f"d-{states - 2}", f"dyck-1-{states - 2}")
+        depth = next((m for m in range(1, states) if (kinds ** (m + 1) - 1) >= (states - 1) * (kinds - 1)), 0)
+        if kinds > 1 and (kinds ** (depth + 1) - 1) == (states - 1) * (kinds - 1):
+            yield f"dyck-{kinds}-{depth}"
+    if family == "flip-flop" and states == 9:
+        yield family
+    if family == "offset-counting" and states > 3:
+        yield f"{family}-{states - 2}"
+
+
 def _generates_no_group(generators: set[tuple[int, ...]]) -> bool:
     """Whether every map that is a product of these has powers that settle; False beyond the limit."""
     found, waiting = set(generators), list(generators)
@@ -428,6 +493,11 @@ def of_family(names: Iterable[str], text: str) -> LanguageCondition:
     return LanguageCondition(text, lambda f: f.language.family in allowed)
 
 
+def member_of(family: str, text: str) -> LanguageCondition:
+    """Returns the condition of being a language of a family, however the language is given."""
+    return LanguageCondition(text, lambda f: f.parameters_in(family) is not None)
+
+
 def with_group(text: str, holds: Callable[[GroupStructure], bool]) -> LanguageCondition:
     """Returns the condition of being a group language with such a group; undecided without an automaton."""
 
@@ -446,7 +516,6 @@ def _of_regular(text: str, holds: Callable[[Facts], bool | None]) -> LanguageCon
 
 
 window_determined = _of_regular("settled by a finite window", lambda f: f.window_determined)
-with_neutral_letter = LanguageCondition("with a neutral letter", lambda f: f.neutral_letter)
 regular = LanguageCondition("regular", lambda f: f.regular)
 star_free = _of_regular("star-free", lambda f: f.profile.star_free)
 quasi_aperiodic = _of_regular("regular in AC0 (quasi-aperiodic)", lambda f: f.quasi_aperiodic)
@@ -460,6 +529,16 @@ one_letter_counter = _of_regular(
     "one in which the powers of one letter count", lambda f: f.one_letter_counter
 )
 overwrites = _of_regular("one in which a word overwrites a state for good", lambda f: f.overwrites)
+overwrites_beyond_windows = _of_regular(
+    "one in which a word overwrites a state for good, seen after every window",
+    lambda f: f.overwrites_beyond_windows,
+)
+windowed_counts = _of_regular("of C-RASP with a window and a clock", lambda f: f.windowed_counts)
+clocked_counts = _of_regular("of C-RASP with a clock", lambda f: f.clocked_counts)
+stable_pair = _of_regular(
+    "one with states that no counting with windows and clocks tells apart",
+    lambda f: f.quasi_aperiodic and f.stable_pair is not None,
+)
 r_trivial = in_class("r-trivial")
 c_rasp = _of_regular("of C-RASP", lambda f: f.c_rasp)
 counter_machine = LanguageCondition(
@@ -472,6 +551,9 @@ counts_decide = LanguageCondition(
         and (f.task is VerdictTask.PREDICT or not f.language.machine.reads_last or _in_blocks(f.language))
     ),
 )
+bounded_dyck = member_of("bounded-dyck", "a bounded Dyck language")
+flip_flop = member_of("flip-flop", "the flip-flop language")
+offset_counting = member_of("offset-counting", "offset counting")
 bracket_stack = of_family({"dyck"}, "a Dyck language with several kinds of brackets")
 
 

@@ -1,6 +1,6 @@
 """Classes of regular languages: one test each, with words that show a "no"; `table` lists them."""
 
-from nerode.algebra.classes.attention import ComponentTable, fixed_pair, split_letter
+from nerode.algebra.classes.attention import ComponentTable, fixed_pair, iterated_potentials, split_letter
 from nerode.algebra.classes.table import CLASSES
 
-__all__ = ["CLASSES", "ComponentTable", "fixed_pair", "split_letter"]
+__all__ = ["CLASSES", "ComponentTable", "fixed_pair", "iterated_potentials", "split_letter"]

@@ -15,11 +15,11 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import (
     Facts,
+    bounded_dyck,
     bracket_stack,
     counter_machine,
     counts_decide,
     in_class,
-    of_family,
     quasi_aperiodic,
     r_trivial,
     regular,
@@ -202,7 +202,7 @@ ROWS = (
     yes(
         name="bounded-dyck-attention",
         statement="Self-attention with the positions i/n does bounded Dyck(K, m) with O(log K) dimensions.",
-        language=of_family({"bounded-dyck"}, "a bounded Dyck language"),
+        language=bounded_dyck,
         architecture=softmax & with_positions,
         senses=EXACT,
         reference=Reference("Yao2021"),

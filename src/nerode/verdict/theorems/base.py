@@ -45,6 +45,9 @@ ROUNDING = (
     "it is correct by rounding alone; the same weights in exact arithmetic, that of the record, are wrong"
 )
 QUOTIENT = "a linear layer of the record has no quotient of two states"
+BY_NAME = "the compiler writes it for a language that is given by its name"
+NOT_WRITTEN = "the construction is proved, and the compiler does not write it"
+NO_TALLY = "its network is proved in exact arithmetic, in floats up to a length: a sum of events stops"
 LIMIT_PAIR = "a write of ±1 beside a gate of 1 is a limit of its pairs; the record writes with finite weights"
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
@@ -76,11 +79,12 @@ def no_witness(facts: Facts) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoNetwork:
-    """Classes and languages for which a "yes" has no compiled network, and the reason."""
+    """Classes, languages and senses for which a "yes" has no compiled network, and the reason."""
 
     reason: str
     architecture: ClassCondition = ANYTHING
     language: LanguageCondition = ANY_LANGUAGE
+    senses: frozenset[Sense] = frozenset(Sense)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +147,12 @@ class Theorem:
         further = self.over_the_reals if sense is Sense.EXACT else None
         return further is not None and not further(properties)
 
-    def why_no_network(self, facts: Facts, properties: ArchitectureClass) -> str:
+    def why_no_network(self, facts: Facts, properties: ArchitectureClass, sense: Sense) -> str:
         """Returns why this "yes" has no network; empty where the compiler makes one."""
-        found = (n.reason for n in self.no_network if n.architecture(properties) and n.language(facts))
-        return next(found, "")
+        for n in self.no_network:
+            if sense in n.senses and n.architecture(properties) and n.language(facts):
+                return n.reason
+        return ""
 
 
 yes = functools.partial(Theorem, conclusion=Status.YES)

@@ -30,6 +30,7 @@ from nerode.verdict.classes import (
 from nerode.verdict.facts import (
     Facts,
     LanguageCondition,
+    bounded_dyck,
     bracket_stack,
     counter_machine,
     of_family,
@@ -38,6 +39,7 @@ from nerode.verdict.facts import (
 )
 from nerode.verdict.records import Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
+    BY_NAME,
     EXACT,
     FINITE,
     FLOATS,
@@ -47,6 +49,7 @@ from nerode.verdict.theorems.base import (
     MARGIN,
     METRIC,
     NO_FLOAT,
+    NO_TALLY,
     RATIONALS,
     SATURATING,
     TAME,
@@ -58,14 +61,19 @@ from nerode.verdict.theorems.base import (
 
 _GROWING = "a map between layers with exp, 4ᵗ of the count t: tame, but no ReLU network"
 
+named_bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language by its name")
+
 one_kind_bounded = LanguageCondition(
     "a bounded Dyck language with one kind of brackets",
-    lambda f: f.language.family == "bounded-dyck" and f.language.parameters.get("k") == 1,
+    lambda f: (f.parameters_in("bounded-dyck") or {}).get("k") == 1,
 )
 
 
 _held_back = counts_by(WayOfCounting.BOUNDED, WayOfCounting.TIED, WayOfCounting.NONE)
 """Layers whose counters the record has in no sense."""
+
+
+_recognised = LanguageCondition("to recognise", lambda f: f.task is VerdictTask.RECOGNISE)
 
 
 def _counter_size(facts: Facts, architecture: Architecture) -> Size | None:
@@ -189,6 +197,10 @@ ROWS = (
         assumptions=("a gate of exactly 1 while the write is ±1: in the limit, or by rounding",),
         reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
         size=lambda f, a: Size(layers=2, width=1),
+        no_network=(
+            NoNetwork(reason=BY_NAME, language=~named_bounded_dyck),
+            NoNetwork(reason=NO_TALLY, language=_recognised, senses=IEEE),
+        ),
     ),
     no(
         name="few-configurations-no-stack",
@@ -378,7 +390,7 @@ ROWS = (
     yes(
         name="bounded-dyck-lstm",
         statement="LSTMs do bounded Dyck(K, m) with O(m log K) units.",
-        language=of_family({"bounded-dyck"}, "a bounded Dyck language"),
+        language=bounded_dyck,
         architecture=nonlinear & counting_state,
         senses=FINITE,
         reference=Reference("Hewitt2020"),

@@ -25,23 +25,26 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import (
     Facts,
+    clocked_counts,
     group_language,
     in_class,
     length_only,
     letter_decides,
-    of_family,
+    offset_counting,
     one_letter_counter,
     overwrites,
+    overwrites_beyond_windows,
     position_decides,
     quasi_aperiodic,
     r_trivial,
     regular,
     solvable,
+    stable_pair,
     star_free,
     two_groups,
     window_determined,
+    windowed_counts,
     with_group,
-    with_neutral_letter,
 )
 from nerode.verdict.records import Provenance, Sense, Size, VerdictTask
 from nerode.verdict.theorems.base import (
@@ -55,15 +58,16 @@ from nerode.verdict.theorems.base import (
     MARGIN,
     METRIC,
     NO_FLOAT,
+    NO_TALLY,
+    NOT_WRITTEN,
     QUOTIENT,
     RATIONAL_ANGLES,
-    SARROF,
     TAME,
     NoNetwork,
     no,
     yes,
 )
-from nerode.verdict.theorems.counting import one_kind_bounded
+from nerode.verdict.theorems.counting import named_bounded_dyck, one_kind_bounded
 
 sign_group = with_group(
     "a group language of signs",
@@ -71,11 +75,15 @@ sign_group = with_group(
 )
 """Its cascade has signs side by side: no gate hangs on one of them."""
 
+_FINITE_GROUP = "the steps generate a finite group of turns: angles are rational"
+
 _once_and_yesterday = in_class("locally-testable") | in_class("r-trivial")
 
+_counted_depth = one_kind_bounded & named_bounded_dyck
+
 _FADING_REGISTERS = (
-    NoNetwork(reason=NO_FLOAT, language=~(_once_and_yesterday | one_kind_bounded)),
-    NoNetwork(reason=NO_FLOAT, language=one_kind_bounded, architecture=~counts_by(WayOfCounting.FREE)),
+    NoNetwork(reason=NO_FLOAT, language=~(_once_and_yesterday | _counted_depth)),
+    NoNetwork(reason=NO_FLOAT, language=_counted_depth, architecture=~counts_by(WayOfCounting.FREE)),
     NoNetwork(reason=NO_FLOAT, architecture=never_holds),
 )
 """Windows, flags and a counted depth have networks with gates of 1."""
@@ -138,11 +146,12 @@ ROWS = (
         statement="If each live state has at most one live successor, the position decides: a threshold, "
         "then a turning state modulo m.",
         language=position_decides,
-        architecture=linear & time_invariant & complex_gates & can_hold,
+        architecture=(linear & time_invariant & complex_gates & can_hold) | (linear & unit_gates),
         senses=EXACT | FINITE,
         model=MARGIN,
         reason=lambda f: f"only the position matters, from some point on modulo {f.position_period}",
         size=lambda f, a: Size(layers=1),
+        no_network=(NoNetwork(reason=NOT_WRITTEN, architecture=input_dependent),),
     ),
     no(
         name="fixed-decay-is-a-window",
@@ -199,16 +208,39 @@ ROWS = (
         reason=lambda f: "every letter permutes the states: a signed permutation matrix of determinant 1",
         size=lambda f, a: Size(layers=1, width=(f.profile.num_states or 0) + 1),
     ),
-    no(
-        name="isometries-do-not-overwrite",
-        statement="If every step is an isometry and the states stay bounded, each word has a power that "
-        "brings all states back up to the margin: nothing is overwritten.",
-        language=regular & overwrites,
+    yes(
+        name="isometries-count",
+        statement="Coordinates with gate 1 add, constant turns tell the position, and the state before the "
+        "letter is the state less the write: layers of isometries do C-RASP with a clock.",
+        language=clocked_counts,
         architecture=linear & unit_gates,
         senses=FINITE,
         model=MARGIN,
-        conditional_on="the states stay bounded: no coordinate with gate 1 is also written",
-        reason=lambda f: "every step is an isometry: what was written comes back, nothing is overwritten",
+        reason=lambda f: "sums of gate 1 with a clock tell the states of each component apart",
+        no_network=(NoNetwork(reason=NOT_WRITTEN),),
+    ),
+    no(
+        name="isometries-do-not-overwrite",
+        statement="If the steps generate a finite group up to translations, a word that overwrites a state "
+        "inside a component has a power that moves no reading after a generic prefix; where words of every "
+        "length keep the two states apart inside it, no window in front helps.",
+        language=overwrites_beyond_windows,
+        architecture=linear & unit_gates,
+        senses=FINITE,
+        model=MARGIN,
+        conditional_on=_FINITE_GROUP,
+        reason=lambda f: "a power of the word that overwrites turns nothing, and what drifts is far out",
+    ),
+    no(
+        name="isometries-have-no-window",
+        statement="If the steps generate a finite group up to translations and no convolution stands in "
+        "front, no word overwrites a state inside a component.",
+        language=overwrites,
+        architecture=linear & unit_gates,
+        senses=FINITE,
+        model=MARGIN,
+        conditional_on=f"{_FINITE_GROUP}; no convolution stands in front of the layers",
+        reason=lambda f: "without a convolution isometries have no window: nothing is overwritten",
     ),
     yes(
         name="isometries-tell-once",
@@ -220,6 +252,7 @@ ROWS = (
         model=FLOATS,
         assumptions=("in floats the sum of events stops at a power of two, which is not 0",),
         reason=lambda f: "R-trivial: counters of events, each asked whether it is above 0",
+        no_network=(NoNetwork(reason=NO_TALLY, senses=IEEE),),
     ),
 )
 
@@ -274,17 +307,40 @@ WINDOW_ROWS = (
         reason=_window_text,
         no_network=(NoNetwork(reason=LINDEMANN, architecture=never_holds),),
     ),
-    no(
-        name="time-invariant-not-parity",
-        statement="No time-invariant SSM whose gate angles are rational recognises PARITY.",
-        language=regular & ~star_free & ~quasi_aperiodic & with_neutral_letter,
-        architecture=linear & time_invariant & complex_gates & can_hold,
+    yes(
+        name="time-invariant-counts",
+        statement="Fixed gates show the last letters, the position modulo m and sums: they do C-RASP with a "
+        "window and a clock.",
+        language=windowed_counts,
+        architecture=linear & time_invariant & can_hold & plain_state,
         senses=FINITE,
-        reference=Reference("Sarrof2024"),
-        provenance=Provenance.READ,
-        model=SARROF,
+        model=MARGIN,
+        assumptions=("unbounded integer bits", "gates of exactly 1 and roots of unity, in the limit"),
+        reason=lambda f: "sums of gate 1, over marked letters, tell the states of each component apart",
+        no_network=(NoNetwork(reason=NOT_WRITTEN, language=~_counted_depth),),
+    ),
+    no(
+        name="time-invariant-only-counts",
+        statement="With rational angles, two states p = p·e and q = p·exe of one component, e and x of the "
+        "stable semigroup, are not told apart by fixed gates at finite precision.",
+        language=stable_pair,
+        architecture=linear & time_invariant & can_hold & plain_state,
+        senses=FINITE,
+        model=MARGIN,
         conditional_on=RATIONAL_ANGLES,
-        reason=lambda f: "fixed gates cannot skip neutral letters while counting",
+        reason=lambda f: "a word that moves a state weighs the same from each state that it visits: nothing",
+        witness=Facts.stable_witness,
+    ),
+    no(
+        name="fixed-turns-quasi-aperiodic",
+        statement="At finite precision diagonal layers with constant gates, and selective ones with gates in "
+        "[0,1] among them, do only regular languages in AC0; PARITY by SSMs with rational angles is "
+        "[Sarrof2024].",
+        language=regular & ~quasi_aperiodic,
+        architecture=(linear & time_invariant & diagonal & complex_gates & can_hold) | mixed_diagonal,
+        senses=FINITE,
+        model=MARGIN,
+        reason=lambda f: "turned states fill a connected set, on which readings with a margin are constant",
         witness=Facts.counter_witness,
     ),
     no(
@@ -341,7 +397,7 @@ WINDOW_ROWS = (
     yes(
         name="offset-counting-one-scalar",
         statement="One complex scalar with gate e^{2πi/n} predicts the end of bursts of fixed length n.",
-        language=of_family({"offset-counting"}, "offset counting"),
+        language=offset_counting,
         architecture=linear & time_invariant & complex_gates & can_hold,
         senses=EXACT | FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
@@ -371,7 +427,7 @@ WINDOW_ROWS = (
         "beyond AC0; in particular not PARITY.",
         language=regular & ~quasi_aperiodic,
         architecture=mixed_diagonal,
-        senses=EXACT | FINITE,
+        senses=EXACT,
         model=TAME,
         conditional_on=RATIONAL_ANGLES,
         reason=lambda f: "a clock and nonnegative gates need a regular language in AC0",

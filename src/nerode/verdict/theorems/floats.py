@@ -54,6 +54,7 @@ from nerode.verdict.theorems.base import (
     FLOATS,
     IEEE,
     METRIC,
+    NO_TALLY,
     ROBUST,
     ROUNDING,
     NoNetwork,
@@ -172,6 +173,7 @@ ROWS = (
         senses=IEEE,
         model=FLOATS,
         reason=lambda f: "definable with 'yesterday' and 'once': an integrator that stops is still above 0",
+        no_network=(NoNetwork(reason=NO_TALLY),),
     ),
     yes(
         name="float-fading-registers",

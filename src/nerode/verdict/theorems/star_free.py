@@ -21,7 +21,7 @@ from nerode.verdict.classes import (
     plain_state,
     unit_gates,
 )
-from nerode.verdict.facts import Facts, of_family, regular, star_free
+from nerode.verdict.facts import Facts, bounded_dyck, flip_flop, regular, star_free
 from nerode.verdict.records import Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
     CAST,
@@ -46,12 +46,10 @@ def _not_star_free(facts: Facts) -> str:
     )
 
 
-bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
-
-
 def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
     """The counter, and bits for the kind of each open bracket; with one kind the counter says it all."""
-    k, depth = facts.language.parameters["k"], facts.language.parameters["depth"]
+    parameters = facts.parameters_in("bounded-dyck") or facts.language.parameters
+    k, depth = parameters["k"], parameters["depth"]
     bits = math.ceil(math.log2(k))
     if not bits:
         return Size(layers=1, width=1)
@@ -212,7 +210,7 @@ ROWS = (
         name="flip-flop-two-layers",
         statement="Two layers predict the flip-flop language: the last instruction, then the last "
         "written bit.",
-        language=of_family({"flip-flop"}, "the flip-flop language"),
+        language=flip_flop,
         architecture=linear & diagonal & input_dependent & can_hold & can_fade,
         senses=FINITE,
         tasks=frozenset({VerdictTask.PREDICT}),
