@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from nerode.algebra import COMPUTED, AccessTree, GroupInside, GroupStructure, Profile
-from nerode.algebra.classes import ComponentTable, fixed_pair, split_letter
-from nerode.algebra.components import OUTSIDE
+from nerode.algebra.classes import OUTSIDE, ComponentTable, fixed_pair, split_letter
 from nerode.core import DTYPES, Budget, BudgetExceeded, budgeted_property, prime_factors
 from nerode.languages import START, CounterLanguage, Dfa, Language, Word, minimise, resolve_language
 from nerode.verdict.classes import Condition

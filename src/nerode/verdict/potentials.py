@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nerode.algebra.classes import ComponentTable, iterated_potentials
-from nerode.algebra.components import OUTSIDE, Rows
+from nerode.algebra.classes import OUTSIDE, ComponentTable, Rows, iterated_potentials
 from nerode.core import charge
 from nerode.languages import Dfa, Word
 

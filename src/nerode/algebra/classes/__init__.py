@@ -2,5 +2,14 @@
 
 from nerode.algebra.classes.attention import ComponentTable, fixed_pair, iterated_potentials, split_letter
 from nerode.algebra.classes.table import CLASSES
+from nerode.algebra.components import OUTSIDE, Rows
 
-__all__ = ["CLASSES", "ComponentTable", "fixed_pair", "iterated_potentials", "split_letter"]
+__all__ = [
+    "CLASSES",
+    "OUTSIDE",
+    "ComponentTable",
+    "Rows",
+    "fixed_pair",
+    "iterated_potentials",
+    "split_letter",
+]
