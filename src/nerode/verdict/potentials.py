@@ -34,7 +34,7 @@ Map = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
+class ClockedCount:
     """How counting tells all states apart.
 
     Attributes:
@@ -48,7 +48,7 @@ class Counting:
     rounds: int
 
 
-def find_counting(dfa: Dfa, *, live: bool, moduli: int, window: int) -> Counting | None:
+def find_counting(dfa: Dfa, *, live: bool, moduli: int, window: int) -> ClockedCount | None:
     """Returns a clock and a window with which counting tells all states of each component apart.
 
     Args:
@@ -70,7 +70,7 @@ def find_counting(dfa: Dfa, *, live: bool, moduli: int, window: int) -> Counting
                 if len(last) == reach:
                     alike.setdefault((last, potentials.blocks[i]), set()).add(q)
             if all(_one_target(rows, states) for states in alike.values()):
-                return Counting(modulus=modulus, window=reach, rounds=potentials.rounds)
+                return ClockedCount(modulus=modulus, window=reach, rounds=potentials.rounds)
     return None
 
 
