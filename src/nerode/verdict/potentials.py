@@ -35,7 +35,7 @@ Map = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockedCount:
-    """How counting tells all states apart.
+    """A clock and a window with which counting tells all states apart.
 
     Attributes:
         modulus: positions are known modulo this number.
