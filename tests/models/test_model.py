@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import pytest
@@ -11,7 +12,7 @@ from nerode.conformance import CHECKS, ModelUnderTest
 from nerode.core import InputError, UnknownName
 from nerode.models.base import Surroundings
 from nerode.models.config import ModelConfig
-from nerode.models.model import build_model, sine_positions
+from nerode.models.model import build_model, finish_model, sine_positions, zero_model
 from nerode.models.zoo import LayerConfig
 
 TWO = (LayerConfig(name="elman-tanh"), LayerConfig(name="elman-relu"))
@@ -198,3 +199,14 @@ def test_parts_that_do_not_fit():
         Surroundings(dropout=1.0)
     with pytest.raises(InputError, match="expansion"):
         Surroundings(expansion=0)
+
+
+def test_weights_beyond_the_largest_number_of_a_type_are_refused():
+    model = zero_model(ModelConfig(layers=(LayerConfig(name="lstm"),), letters=2, outputs=2, width=2))
+    with torch.no_grad():
+        model.embedding.weight[0, 0] = 70_000
+    assert not any(p.requires_grad for p in finish_model(copy.deepcopy(model), torch.bfloat16).parameters())
+    with pytest.raises(
+        InputError, match=r"embedding\.weight is beyond the largest float16"
+    ):
+        finish_model(model, torch.float16)

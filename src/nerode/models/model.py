@@ -27,6 +27,7 @@ from nerode.models.base import (
     require_state,
 )
 from nerode.models.config import ModelConfig
+from nerode.models.kernels.arguments import dtype_name
 from nerode.models.kernels.linear import Linear
 from nerode.models.kernels.norms import NORM_EPSILON, make_norm
 from nerode.models.native.calls import fixed_bits, num_threads
@@ -404,6 +405,19 @@ def zero_model(config: ModelConfig) -> Model:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
+    return model
+
+
+def finish_model(model: Model, dtype: torch.dtype) -> Model:
+    """Returns a model whose weights were written, in a type and frozen.
+
+    Raises:
+        InputError: if a weight is beyond the largest number of the type.
+    """
+    model = model.to(dtype).requires_grad_(False)
+    for name, value in model.state_dict().items():
+        if not torch.isfinite(value).all():
+            raise InputError(f"the weight {name} is beyond the largest {dtype_name(dtype)}; use a wider type")
     return model
 
 

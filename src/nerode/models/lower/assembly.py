@@ -23,7 +23,7 @@ from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
 from nerode.models.lower.heads import is_decoder, network_to_decoder
 from nerode.models.lower.stream import Plan, compose, embedding_table, plan_stream, relu_surroundings
-from nerode.models.model import LayerBlock, Model, zero_model
+from nerode.models.model import LayerBlock, Model, finish_model, zero_model
 from nerode.models.network_module.decoder import legal_table
 from nerode.models.network_module.numbers import Converter
 from nerode.models.weight_writer import ONE, BlockPlan, PlaceForm, WeightWriter, combine, set_rows
@@ -72,6 +72,7 @@ def network_to_architecture(
         NotCompilable: with the reason, if it cannot carry the network.
         InputError: for a type that is too narrow for the weights.
     """
+    Converter(dtype)
     if is_decoder(network, architecture):
         return network_to_decoder(network, architecture, dtype=dtype)
     writer = writer_of(architecture)
@@ -91,7 +92,6 @@ def network_to_architecture(
 
 def _assemble_stream(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Model:
     """The model of a plan on a residual stream."""
-    Converter(dtype)
     if dtype_name(dtype) not in writer.dtypes:
         raise InputError(
             f"{writer.architecture} keeps registers beyond the range of {dtype_name(dtype)}; use a wider type"
@@ -120,7 +120,7 @@ def _assemble_stream(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Mo
             writer.fill(module.layer, block)
             _fill_units(module, block)
         head.fill(model.head)
-    return _finish(model, dtype)
+    return finish_model(model, dtype)
 
 
 def _assemble_cell(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Model:
@@ -140,7 +140,7 @@ def _assemble_cell(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Mode
         _embedding(model).copy_(embedding_table(plan)[:, filled])
         writer.fill(model.layers[0], block)
         head.fill(model.head)
-    return _finish(model, dtype)
+    return finish_model(model, dtype)
 
 
 def _assemble_readout(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> Model:
@@ -153,7 +153,7 @@ def _assemble_readout(plan: Plan, writer: WeightWriter, dtype: torch.dtype) -> M
     with torch.no_grad():
         _embedding(model).copy_(embedding_table(plan)[:, filled])
         writer.fill_readout(model.layers[0], block, head.last)
-    return _finish(model, dtype)
+    return finish_model(model, dtype)
 
 
 def _filled(plan: Plan) -> list[int]:
@@ -181,20 +181,6 @@ def _alone(
 def _embedding(model: Model) -> Tensor:
     assert isinstance(model.embedding, nn.Embedding)
     return model.embedding.weight
-
-
-def _finish(model: Model, dtype: torch.dtype) -> Model:
-    """The model in a type, with frozen weights, all finite.
-
-    Raises:
-        InputError: if a weight is beyond the largest number of the type.
-    """
-    Converter(dtype)
-    model = model.to(dtype).requires_grad_(False)
-    for name, value in model.state_dict().items():
-        if not torch.isfinite(value).all():
-            raise InputError(f"the weight {name} is beyond the largest {dtype}; use a wider type")
-    return model
 
 
 def _fill_units(module: LayerBlock, block: BlockPlan) -> None:

@@ -32,7 +32,7 @@ from nerode.core import Exact, NotCompilable, to_float
 from nerode.models.architectures.attention import Attention
 from nerode.models.config import ModelConfig
 from nerode.models.lower.stream import compose, find_updates, relu_surroundings
-from nerode.models.model import LayerBlock, Model, zero_model
+from nerode.models.model import LayerBlock, Model, finish_model, zero_model
 from nerode.models.weight_writer import ONE, BlockPlan, GatedPlan, LayerPlan, PlaceForm, at, combine, set_rows
 from nerode.models.zoo import LayerConfig, find_kind
 from nerode.network import Affine, AttentionHeads, Layer, Network, ScoreDecoder, relu
@@ -188,6 +188,7 @@ def network_to_decoder(network: Network, architecture: str, *, dtype: torch.dtyp
 
     Raises:
         NotCompilable: if the architecture has not the heads that the network needs.
+        InputError: if a weight is beyond the largest number of the type.
     """
     if architecture not in TARGETS:
         raise NotCompilable(
@@ -554,7 +555,7 @@ class _Planner:
                     writer.fill(module.layer, block.registers)
                 _fill_block(module, block)
             set_rows(model.head, self.scores)  # type: ignore[arg-type]
-        return model.to(dtype).requires_grad_(False)
+        return finish_model(model, dtype)
 
     def _fill_embedding(self, model: Model) -> None:
         table: Tensor = model.embedding.weight  # type: ignore[union-attr, assignment]

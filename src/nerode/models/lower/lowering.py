@@ -108,7 +108,7 @@ def lowerings(
             if style == "zoo" and program.network in seen:
                 continue
             seen += [program.network] if style == "zoo" else []
-            lowered = lower(program, block=style, dtype=dtype)
+            lowered = _lowered(program, style, dtype)
         except NotCompilable as refusal:
             yield _shortened(refusal, to)
         except BudgetExceeded as stop:
@@ -116,6 +116,14 @@ def lowerings(
         else:
             error = failing_word(lowered, language)
             yield lowered if error is None else _refused(lowered, language, error)
+
+
+def _lowered(program: Program, block: BlockStyle, dtype: torch.dtype) -> Lowered:
+    """The weights of a program; a type that is too narrow for them is a refusal, since others may do."""
+    try:
+        return lower(program, block=block, dtype=dtype)
+    except InputError as problem:
+        raise NotCompilable(program.network.target, [str(problem)]) from None
 
 
 def main_refusal(refusals: Sequence[NotCompilable]) -> NotCompilable:

@@ -27,7 +27,7 @@ from nerode.languages import Dfa
 from nerode.models.base import Surroundings
 from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
-from nerode.models.model import Model, zero_model
+from nerode.models.model import Model, finish_model, zero_model
 from nerode.models.zoo import LayerConfig
 
 LOGIT = 1024.0
@@ -375,7 +375,7 @@ class WholeModel(ABC, Generic[BlockT]):
             for row, form in zip(_matrix(model.head), self.head, strict=True):
                 for place, amount in form.items():
                     row[place] = LOGIT * amount
-        return model.to(dtype).requires_grad_(False)
+        return finish_model(model, dtype)
 
     def model_config(self, layer: LayerConfig, around: Surroundings, width: int) -> ModelConfig:
         """Returns the settings of a model whose blocks are all alike."""
