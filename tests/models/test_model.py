@@ -206,7 +206,5 @@ def test_weights_beyond_the_largest_number_of_a_type_are_refused():
     with torch.no_grad():
         model.embedding.weight[0, 0] = 70_000
     assert not any(p.requires_grad for p in finish_model(copy.deepcopy(model), torch.bfloat16).parameters())
-    with pytest.raises(
-        InputError, match=r"embedding\.weight is beyond the largest float16"
-    ):
+    with pytest.raises(InputError, match=r"embedding\.weight is beyond the largest float16"):
         finish_model(model, torch.float16)
