@@ -439,7 +439,7 @@ FAMILIES = (
     Family(name="kinds of heads", forge=_head_kinds),
     Family(name="evidence", forge=_evidence, kernel_only=False),
     Family(name="stronger words", forge=_stronger_words, kernel_only=False, never=True),
-    Family(name="another method", forge=_other_evidence, never=True),
+    Family(name="another method", forge=_other_evidence),
     Family(name="swapped weights", forge=_weights, kernel_only=False),
 )
 

@@ -1,6 +1,6 @@
 """The Python kernel against nerode-check, the checker that is proved in Coq (`make formal` builds it).
 
-    python -m benchmarks formal [--languages LANG ...] [--mutants N] [--seed S] [--seconds S]
+    python -m benchmarks formal [--languages LANG ...] [--mutants N] [--seed S] [--seconds S] [--processes N]
 
 First every compiled network of the bestiary and of the architecture classes whose certificate has a method
 that is proved in `formal/`: nerode-check has to accept the same claims. Then mutants: numbers of small
@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import json
+import os
 import random
 import subprocess
 import sys
@@ -23,6 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,8 @@ from nerode.proofs.formal import FORMAL_METHODS
 from nerode.study import study_networks
 
 Json = Any
+Case = tuple[Json, Json, Json, str]
+"""Network, language, certificate and the method of its exact claims."""
 
 CLASSES = (
     *("diagonal", "diagonal-signed", "diagonal-complex", "householder", "permutation-diagonal"),
@@ -233,37 +238,67 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="CPU seconds for the networks of a language"
     )
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args(arguments)
     if not CHECKER.exists():
         print(f"{CHECKER} is missing: run `make formal` (it needs Coq: apt-get install coq)", file=sys.stderr)
         return 2
-    checker = FormalChecker()
-    small, accepted, left_out = [], Counter[str](), Counter[str]()
-    begun = time.process_time()
-    for name in chosen.languages:
-        try:
-            for parts in compiled(name, chosen.seconds):
-                _check_claims(checker, name, parts, accepted, left_out, small)
-        except (NerodeError, BudgetExceeded) as error:
-            left_out[f"{type(error).__name__}"] += 1
-    print(f"claims of compiled networks ({time.process_time() - begun:.0f} CPU s):")
-    for what, count in sorted(accepted.items()):
+    begun = time.monotonic()
+    small, accepted, left_out = list[Case](), Counter[str](), Counter[str]()
+    with ProcessPoolExecutor(max_workers=chosen.processes) as pool:
+        work = functools.partial(check_language, seconds=chosen.seconds)
+        for cases, claims, reasons, lines in pool.map(work, chosen.languages):
+            small += cases
+            accepted += claims
+            left_out += reasons
+            for line in lines:
+                print(line)
+        print(f"claims of compiled networks ({time.monotonic() - begun:.0f} s of the clock):")
+        for what, count in sorted(accepted.items()):
+            print(f"  {count:6,}  {what}")
+        print(
+            "left out:", ", ".join(f"{count:,} {what}" for what, count in left_out.most_common()) or "nothing"
+        )
+        judged = Counter[str]()
+        count = chosen.mutants if small else 0
+        shares = [range(first, count, 4 * chosen.processes) for first in range(4 * chosen.processes)]
+        for found, lines in pool.map(functools.partial(judge_mutants, small, chosen.seed), shares):
+            judged += found
+            for line in lines:
+                print(line)
+    print(f"{chosen.mutants:,} mutants of {len(small)} networks ({time.monotonic() - begun:.0f} s in all):")
+    for what, count in sorted(judged.items()):
         print(f"  {count:6,}  {what}")
-    print("left out:", ", ".join(f"{count:,} {what}" for what, count in left_out.most_common()) or "nothing")
-    rng, judged = random.Random(chosen.seed), Counter[str]()
-    for _ in range(chosen.mutants if small else 0):
+    return int(any("different" in what or "not proved" in what for what in (*judged, *accepted)))
+
+
+def check_language(name: str, *, seconds: float) -> tuple[list[Case], Counter[str], Counter[str], list[str]]:
+    """Returns the small networks of a language, how its claims were judged, what was left out, and faults."""
+    checker = FormalChecker()
+    small, accepted, left_out, lines = list[Case](), Counter[str](), Counter[str](), list[str]()
+    try:
+        for parts in compiled(name, seconds):
+            lines += _check_claims(checker, name, parts, accepted, left_out, small)
+    except (NerodeError, BudgetExceeded) as error:
+        left_out[f"{type(error).__name__}"] += 1
+    checker.close()
+    return small, accepted, left_out, lines
+
+
+def judge_mutants(small: Sequence[Case], seed: int, numbers: Sequence[int]) -> tuple[Counter[str], list[str]]:
+    """Returns how mutants with these numbers were judged, and the differences."""
+    checker, judged, lines = FormalChecker(), Counter[str](), list[str]()
+    for number in numbers:
+        rng = random.Random(f"{seed} {number}")
         network, language, certificate, method = rng.choice(small)
         mutant = mutate(network, rng)
         found = compare(checker, mutant, language, certificate, method)
         if any("different" in what for what in found):
-            print("difference:", dict(found), json.dumps(mutant.get("origin", {}))[:120])
+            lines.append(f"difference: {dict(found)} {json.dumps(mutant.get('origin', {}))[:120]}")
             Path("out/formal/difference.json").write_text(json.dumps([mutant, language, certificate]))
         judged += found
-    print(f"{chosen.mutants:,} mutants of {len(small)} networks:")
-    for what, count in sorted(judged.items()):
-        print(f"  {count:6,}  {what}")
     checker.close()
-    return int(any("different" in what or "not proved" in what for what in (*judged, *accepted)))
+    return judged, lines
 
 
 def _check_claims(
@@ -272,22 +307,27 @@ def _check_claims(
     parts: tuple[Json, Json, Json],
     accepted: Counter[str],
     left_out: Counter[str],
-    small: list[tuple[Json, Json, Json, str]],
-) -> None:
+    small: list[Case],
+) -> list[str]:
+    """Judges the claims of one network; returns a line for each that is not proved."""
     network, _, certificate = parts
+    lines = []
     claims = list(judged_claims(certificate))
     method = next((m for m, _, dtype in claims if dtype is None), None)
     if method is None:
         left_out[" and ".join(sorted(certificate["evidence"])) or "no claim for all lengths"] += 1
-        return
+        return lines
     checker.write(*parts)
     for claimed, task, dtype in claims:
         said = checker.judge(task, dtype)
         accepted[f"{claimed}: {said}"] += 1
         if said == "not proved":
-            print(f"  {name}, {network['origin']['construction']}: {claimed} {dtype} {task} is not proved")
+            lines.append(
+                f"  {name}, {network['origin']['construction']}: {claimed} {dtype} {task} is not proved"
+            )
     if len(json.dumps(network)) < SMALL and certificate["evidence"][method]["cells"] < MOST_CELLS // 2:
         small.append((*parts, method))
+    return lines
 
 
 if __name__ == "__main__":

@@ -10,13 +10,15 @@ import torch
 
 from benchmarks._forged_modules import HYBRID, LAST_AB, PLANTED, hybrid, latest_letter, short_decoder
 from nerode.core import Budget, BudgetExceeded
-from nerode.kernel import Claim
-from nerode.languages import resolve_language
+from nerode.kernel import Certificate, Claim
+from nerode.languages import language_hash, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.proofs.find.heads import run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
-from nerode.proofs.replay.attention.records import NotProved
+from nerode.proofs.replay.attention.records import METHOD as HEADS, NotProved
 from nerode.proofs.replay.attention.weights import explore_streams
+from nerode.proofs.replay.heads import replay_heads
+from nerode.proofs.replay.listing import fingerprint
 
 SHORT = [torch.bfloat16, torch.float16]
 VALUES = (math.nan, math.inf, -math.inf, 6e4, -6e4, 1e-7, 0.0, 1.0, -1.0, 0.5)
@@ -51,6 +53,22 @@ def test_products_that_only_a_rounding_cancels_are_no_match():
     for model in (latest_letter(twin=2.0**60), latest_letter(slope=1024 * (1 + 2.0**-52))):
         with pytest.raises(NotProved):
             check_decoder(model, language)
+
+
+def test_lemmas_that_are_blind_meet_the_decoder_itself(monkeypatch):
+    """A proof of the right decoder, taken for one of a decoder that calls a and b by each other's names."""
+    language, model = resolve_language(LAST_AB), latest_letter()
+    proof = check_decoder(model, language)
+    with torch.no_grad():
+        model.embedding.weight[:2] = model.embedding.weight[[1, 0]].clone()
+    monkeypatch.setattr("nerode.proofs.replay.heads.check_decoder", lambda *_, **__: proof)
+    evidence = {HEADS: {**proof.evidence(), "module": fingerprint(model)}}
+    certificate = Certificate(
+        network="0" * 64, language=language_hash(language), claims=(proof.claim(),), evidence=evidence
+    )
+    failure = replay_heads(model, language, certificate, network="0" * 64)
+    assert failure is not None
+    assert failure.refutation is not None
 
 
 @torch.no_grad()

@@ -180,9 +180,8 @@ class _FadingReplay:
             name = self.language.alphabet.symbols[letter]
             return _failure(f"{name!r} leads from node {node} out of the box of node {target}", "moves")
         images = one[self.fades], other[self.fades]
-        bounds = self.form.bounds(
-            self.model.reading(x, self.low[node]), torch.minimum(*images), torch.maximum(*images)
-        )
+        reading = self.model.reading(x, self.low[node])
+        bounds = self.form.bounds(reading, torch.minimum(*images), torch.maximum(*images))
         if bounds is None:
             return _failure(f"a number may be too large or too small at node {target}", "moves")
         low, high = bounds
@@ -192,6 +191,23 @@ class _FadingReplay:
         said = all(torch.equal(scores[0] > 0, wanted) and scores.isfinite().all() for scores, _ in ends)
         if not said or not bool(torch.where(wanted, low > 0, high < 0).all()):
             return _failure(f"an answer at node {target} is wrong, or open", "moves")
+        return self._look_inside(node, letter, target, reading, wanted)
+
+    def _look_inside(
+        self, node: int, letter: int, target: int, reading: LinearReading, wanted: Tensor
+    ) -> Failure | None:
+        """A guard: the step from the corner of a box that moves the stream most, through the module itself.
+
+        A replay that is right never refuses here, so that this is no part of the proof.
+        """
+        low, high = self.low[node][self.fades], self.high[node][self.fades]
+        weight = reading.weight[0].flatten(1)
+        row = weight[int((weight.abs() @ (high - low).double().flatten()).argmax())].reshape(low.shape)
+        corner = torch.where(row * (-1) ** (node + letter) > 0, high, low)
+        scores, after = self.model.step(torch.tensor([letter]), {**self.low[node], self.fades: corner})
+        said = torch.equal(scores[0] > 0, wanted) and bool(scores.isfinite().all())
+        if not (said and self._lies_in(after, after, target)):
+            return _failure(f"inside the box of node {node} the module contradicts the bounds", "moves")
         return None
 
     def _lies_in(self, one: State, other: State, node: int) -> bool:
