@@ -142,6 +142,11 @@ class Settled:
         return None if self.evidence is None else self.evidence.certificate
 
     @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of that certificate."""
+        return () if self.certificate is None else self.certificate.claims
+
+    @property
     def network(self) -> Network | None:
         """The exact network that the proof is about, if it is not about the module."""
         return None if self.evidence is None else self.evidence.network

@@ -21,7 +21,6 @@ import torch
 from nerode.compiler import Options
 from nerode.core import (
     Budget,
-    BudgetExceeded,
     InputError,
     NerodeError,
     NotCompilable,
@@ -35,7 +34,6 @@ from nerode.models import Model, State, dtype_name, dtype_of, fixed_bits, read_m
 from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal, show_word
 from nerode.models.network_module import CompiledModel, load_model as load_bare
 from nerode.network import LogitDecoder, Network
-from nerode.proofs.certification import certify
 from nerode.proofs.find.agreement import compare_on_random_words
 from nerode.proofs.find.heads import read_decoder, run_decoder
 from nerode.proofs.find.walk import MOST_STATES
@@ -247,9 +245,8 @@ def _examine(
     published, decoder = lowered.block == "published", is_decoder(network)
     task: str | None = PREDICT if published else None
     if not published and not decoder:
-        exact = _exact_claims(network, language, _rest(budget, 0.3))
-        if not isinstance(exact, Refutation):
-            task = next((claim.task for claim in exact if claim.task in LANGUAGE_TASKS), None)
+        exact = _settle_exact(network, language, _rest(budget, 0.3)).claims
+        task = next((claim.task for claim in exact if claim.task in LANGUAGE_TASKS), None)
     found = [_settle_weights(model, network, language, task, longest, budget)]
     claims = [*claims_of(found[0], dtype, language)]
     if decoder and found[0].refutation is None:
@@ -297,7 +294,7 @@ def _of_compiled(budget: Budget, loops: int) -> SettleSettings:
 
 def claims_of(settled: Settled, dtype: str, language: Language) -> tuple[ModelClaim, ...]:
     """Returns a settlement as what is known of a model: proofs, a failing word, or how far it was read."""
-    proofs = () if settled.certificate is None else known(settled.certificate.claims)
+    proofs = known(settled.claims)
     if settled.refutation is not None:
         return (*proofs, _refuted(settled.refutation, dtype, language))
     if settled.settlement.status == "proved" or settled.loops is None or not settled.loops.tested:
@@ -327,15 +324,11 @@ def _refuted(found: Refutation, dtype: str | None, language: Language, says: str
     )
 
 
-def _exact_claims(network: Network, language: Language, budget: Budget) -> Sequence[Claim] | Refutation:
-    """The claims of a certificate for the network itself, or the word that refutes it."""
-    try:
-        found = certify(network, language, budget=budget)
-    except BudgetExceeded:
-        return ()
-    if isinstance(found, Refutation):
-        return found
-    return found.claims if isinstance(found, Certificate) else ()
+def _settle_exact(network: Network, language: Language, budget: Budget) -> Settled:
+    """The settlement of the network itself, in exact arithmetic."""
+    name, question = network.origin.language, asked_of(language)
+    asked = Asked(name=name, about=language.name, module=None, network=network, question=question)
+    return settle(asked, settings=SettleSettings(partial=True), budget=budget)
 
 
 def _rest(budget: Budget, share: float = 1.0) -> Budget:
@@ -371,7 +364,7 @@ class Examination:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """Proofs, then tests."""
-        return (*(() if self.certificate is None else self.certificate.claims), *self.tests)
+        return (*(() if self.settled is None else self.settled.claims), *self.tests)
 
     @property
     def failure(self) -> Failure | None:
@@ -456,8 +449,7 @@ def examine(
     )
     settings = replace(_of_compiled(budget, LONGEST_LOOP), predict=True)
     settled = settle(asked, settings=settings, budget=budget)
-    claimed = settled.certificate.claims if settled.certificate is not None else ()
-    task = claimed[0].task if claimed else task or PREDICT
+    task = settled.claims[0].task if settled.claims else task or PREDICT
     loops = settled.loops
     unsettled = settled.settlement.status == "unsettled" and loops is not None and loops.tested
     found = [loops.claim(dtype, task)] if unsettled and loops is not None else []
@@ -512,10 +504,10 @@ def _network_claims(
         )
         return (unexamined(reason, dtype=dtype),)
     budget = (budget or Budget(seconds=SECONDS)).start()
-    found = _exact_claims(network, language, _rest(budget, 0.5))
-    if isinstance(found, Refutation):
-        return (_refuted(found, None, language),)
-    claims = [c for c in found if c.task in LANGUAGE_TASKS and c.dtype in (None, dtype)]
+    found = _settle_exact(network, language, _rest(budget, 0.5))
+    if found.refutation is not None:
+        return (_refuted(found.refutation, None, language),)
+    claims = [c for c in found.claims if c.task in LANGUAGE_TASKS and c.dtype in (None, dtype)]
     if any(c.dtype == dtype and c.length == "all" for c in claims):
         return known(claims)
     if network.attends:
