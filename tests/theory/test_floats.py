@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from nerode.verdict.theorems.floats import staircase_turns
+
 Floats = npt.NDArray[np.floating]
 
 
@@ -146,3 +148,52 @@ def test_a_sum_in_order_is_a_register(dtype: type[np.floating]) -> None:
             recent = [w for w in writes[-7:] if w is not None]
             last = next((w for w in reversed(writes) if w is not None), 0)
             assert (recent[-1] if recent else total) == last
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_absorption_gives_isometries_the_letter_before(dtype: type[np.floating]) -> None:
+    """float-absorbing-registers: four coordinates with gate 1, by the position modulo 4."""
+    rng = np.random.default_rng(13)
+    large = dtype(2.0 ** (np.finfo(dtype).nmant + 2))
+    held, before = [dtype(0)] * 4, None
+    for position in range(4_000):
+        if before is not None:
+            assert held[(position - 1) % 4] == before
+        letter = dtype(rng.integers(0, 4) / 4)
+        writes = {position % 4: letter}
+        if position >= 2:
+            writes[(position - 2) % 4] = large
+        if position >= 3:
+            writes[(position - 3) % 4] = -large
+        held = [dtype(h + writes.get(r, dtype(0))) for r, h in enumerate(held)]
+        before = letter
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(np.float16, "float16"), (np.float32, "float32")])
+def test_stairs_count_in_numpy_floats(dtype: type[np.floating], name: str) -> None:
+    """float-staircase-turns: the delta rule with one contraction per letter, in numpy's own rounding."""
+    rng = np.random.default_rng(14)
+    for m in (2, 3, 5, 7, 23):
+        assert staircase_turns(m, name)
+        closing = [n / 64 for n in range(1, 64) if counts_by_stairs(m, n / 64, dtype, [1] * (6 * m))]
+        assert counts_by_stairs(m, closing[0], dtype, rng.integers(0, 2, 3_000).tolist())
+
+
+def counts_by_stairs(m: int, size: float, dtype: type[np.floating], word: list[int]) -> bool:
+    """Whether a head with the key (1, 1, 1, 1)/2 counts the ones of a word modulo m."""
+    half, large = dtype(0.5), dtype(2.0 ** (np.finfo(dtype).nmant + 1))
+    rise = dtype(size / m)
+    write = dtype(dtype(2) * rise / dtype(size))
+    labels = [float(1 + rise / 2 - (m - 1 - j) * rise) for j in range(m)]
+    state, count = [large, dtype(labels[0]), dtype(labels[0]), -large], 0
+    for letter in word:
+        if letter:
+            read = dtype(0)
+            for value in state:
+                read = dtype(read + half * value)
+            change = dtype(dtype(size) * dtype(write - read))
+            state = [dtype(value + half * change) for value in state]
+        count = (count + letter) % m
+        if min(range(m), key=lambda j: abs(labels[j] - float(state[1]))) != count:
+            return False
+    return True

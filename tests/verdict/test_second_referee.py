@@ -106,3 +106,36 @@ def test_a_name_decides_nothing(name: str, task: str) -> None:
     for v in decide(plain, architectures=tuple(ARCHITECTURES), task=task):
         named = verdict(name, v.architecture, v.sense.value, task)
         assert (named.status, bool(named.conditional_on)) == (v.status, bool(v.conditional_on)), v
+
+
+def test_t2_rounding_turns_what_contractions_do_not() -> None:
+    for architecture in ("deltanet", "gated-deltanet", "deltaproduct", "rwkv-7"):
+        for text in ("parity", "z3", "s4", "cycle-navigation", "z60"):
+            found = verdict(text, architecture, "ieee")
+            assert (found.mark, found.theorem) == ("✓†·", "float-staircase-turns")
+        assert verdict("a5", architecture, "ieee").status == "open"
+
+
+def test_t3_large_numbers_absorb() -> None:
+    for text in ("set-reset", "flip-flop", "tomita-3", "s3"):
+        for architecture in ("aussm", "orthogonal"):
+            assert verdict(text, architecture, "ieee").status == "yes"
+    assert verdict("a5", "aussm", "ieee").status == "open"
+    assert verdict("a5", "orthogonal", "ieee").status == "yes"
+
+
+def test_t6_isometries_are_not_robust() -> None:
+    for text in ("last-letter", "tomita-4", "ab-star"):
+        for architecture in ("aussm", "orthogonal"):
+            for task in ("predict", "recognise"):
+                found = verdict(text, architecture, "robust", task)
+                assert found.status == ("yes" if "letter-decides" in (found.theorem, *found.also) else "no")
+
+
+def test_t8_stacks_at_finite_precision() -> None:
+    for task in ("predict", "recognise"):
+        for architecture in ("elman-relu", "nru"):
+            assert verdict("dyck-3", architecture, task=task).status == "yes"
+        for architecture in ("s4d-mamba", "diagonal-attention", "mamba-attention", "rwkv-4", "slstm"):
+            assert verdict("dyck-2", architecture, task=task).status == "no"
+        assert verdict("dyck-2", "mamba-attention-periodic", task=task).status == "open"

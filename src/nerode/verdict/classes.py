@@ -251,11 +251,13 @@ can_fade = ClassCondition("a gate strictly inside the unit disk", lambda c: c.ga
 nonexpansive = ClassCondition(
     "steps that bring no two states apart",
     lambda c: (
-        # Steps of RWKV-7 have real eigenvalues, but a product of two has one of 1.25.
-        c.gates not in (Gates.FREE, Gates.AT_MOST_ONE, Gates.ABOVE_MINUS_HALF)
-        and (c.recurrence is MemoryKind.LINEAR or c.counting is WayOfCounting.CELL)
-        # A quotient of states that both fade is not read with a margin.
-        and (c.state is not State.NORMALISED or c.counting is WayOfCounting.NORMALISER)
+        (
+            # Steps of RWKV-7 have real eigenvalues, but a product of two has one of 1.25.
+            c.gates not in (Gates.FREE, Gates.AT_MOST_ONE, Gates.ABOVE_MINUS_HALF)
+            and (c.recurrence is MemoryKind.LINEAR or c.counting is WayOfCounting.CELL)
+        )
+        # A weighted mean, beside the logarithm of its weight.
+        or c.state is State.NORMALISED
     ),
 )
 free_write = ClassCondition("a write that is free of the gate", lambda c: c.free_write)

@@ -62,11 +62,6 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (hybrid, None, "what do layers of two kinds do together that neither does alone"),
     (
         unit_gates,
-        Sense.ROBUST,
-        "can steps that are isometries keep even a window of the input under noise",
-    ),
-    (
-        unit_gates,
         None,
         "can a stack whose every step is an isometry overwrite, if unbounded counters may help",
     ),

@@ -376,9 +376,9 @@ class Facts:
 
     @budgeted_property
     def is_group_language(self) -> bool | None:
-        """Whether every letter permutes the states."""
+        """Whether every letter permutes the states; star-free languages of several states have no groups."""
         if self.automaton is None:
-            return None
+            return False if self.profile.star_free else None
         table = np.sort(self.automaton.transitions, axis=0)
         return bool((table == np.arange(len(table))[:, None]).all())
 

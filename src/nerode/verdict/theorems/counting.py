@@ -23,9 +23,11 @@ from nerode.verdict.classes import (
     nonlinear,
     plain_state,
     relu_state,
+    softmax,
     squashed,
     time_invariant,
     unit_gates,
+    with_positions,
 )
 from nerode.verdict.facts import (
     Facts,
@@ -207,10 +209,22 @@ ROWS = (
         statement="States that grow at most linearly, under steps that bring no two states apart, have "
         "polynomially many configurations up to the margin; a stack of two symbols has exponentially many.",
         language=bracket_stack,
-        architecture=nonexpansive,
+        architecture=nonexpansive | hybrid_of(nonexpansive | (softmax & ~with_positions)),
         senses=FINITE,
         model=MARGIN,
         reason=lambda f: "polynomially many configurations against 2^(n/2) stacks",
+    ),
+    yes(
+        name="stack-of-digits-with-gaps",
+        statement="ReLU units keep a stack as digits 1, 3, 5, … of a rational number. Between the digits are "
+        "gaps, so what is asked has a margin, after errors too.",
+        language=bracket_stack,
+        architecture=nonlinear & (relu_state | counts_by(WayOfCounting.MEMORY)),
+        senses=FINITE,
+        model=MARGIN,
+        assumptions=("the state is fed back unrounded, as a state; no gate reads it",),
+        reason=lambda f: "a stack as odd digits of a number: gaps between the digits are a margin",
+        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="stack-of-two-integers",

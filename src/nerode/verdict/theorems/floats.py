@@ -13,6 +13,7 @@ from nerode.core import DTYPES, Reference
 from nerode.verdict.classes import (
     ClassCondition,
     State,
+    above_minus_half,
     below_minus_one,
     can_fade,
     can_hold,
@@ -39,6 +40,7 @@ from nerode.verdict.facts import (
     LanguageCondition,
     group_language,
     in_class,
+    letter_decides,
     position_decides,
     quasi_aperiodic,
     r_trivial,
@@ -65,9 +67,14 @@ from nerode.verdict.theorems.base import (
 
 _UNDERFLOW = "subnormal numbers are not flushed to zero"
 
+_KROHN_RHODES = "Krohn-Rhodes: cyclic groups of prime order and registers"
+
 _RADII = {3: (12,), 5: (23, 44), 7: (484, 972), 8: (2,), 9: (2660,), 11: (4195,)}
 """Radii, in units of the least subnormal number, of polygons that the rounded turns permute; `turns_exactly`
 checks each one."""
+
+_MOST_STAIRS = 23
+"""Primes up to which stairs are tried; all of them close in all formats."""
 
 
 @functools.cache
@@ -121,6 +128,51 @@ def _to_bits(value: float, bits: int) -> Fraction:
     return Fraction(round(Fraction(mantissa) * 2**bits)) * Fraction(2) ** (exponent - bits)
 
 
+@functools.cache
+def staircase_turns(m: int, dtype: str) -> bool:
+    """Returns whether the delta rule and RWKV-7, one contraction per token, count modulo m in a float format.
+
+    The key is (1, 1, 1, 1)/2, the state (C, h, h, -C) with C = 2ᵖ; each order of operations needs a step size
+    n/64 with a closed cycle of m states, whose second coordinates are nearest to the labels in turn.
+    """
+    bits = DTYPES[dtype].bits
+    orders = ("delta", "rwkv")
+    return all(any(_stairs_close(m, n / 64, bits, order) for n in range(1, 64)) for order in orders)
+
+
+def _stairs_close(m: int, size: float, bits: int, order: str) -> bool:
+    """Whether one step size counts: right for six rounds, the last two of which are one cycle."""
+
+    def rounded(value: float) -> float:
+        mantissa, exponent = math.frexp(value)
+        return math.ldexp(round(math.ldexp(mantissa, bits)), exponent - bits)
+
+    rise = rounded(size / m)
+    write = rounded(2 * rise / size) if order == "delta" else rounded(2 * rise)
+    labels = [1 + rise / 2 - (m - 1 - j) * rise for j in range(m)]
+    state = [2.0**bits, rounded(labels[0]), rounded(labels[0]), -(2.0**bits)]
+    seen = []
+    for letter in range(1, 6 * m + 1):
+        read = 0.0
+        for value in state:
+            read = rounded(read + value / 2)
+        if order == "delta":
+            change = rounded(size * rounded(write - read))
+            state = [rounded(value + change / 2) for value in state]
+        else:
+            state = [rounded(rounded(v - rounded(size / 2 * read)) + write / 2) for v in state]
+        if min(range(m), key=lambda j: abs(labels[j] - state[1])) != letter % m:
+            return False
+        seen.append(tuple(state))
+    return seen[-m:] == seen[-2 * m : -m]
+
+
+def _primes_on_stairs(facts: Facts) -> bool | None:
+    if not facts.regular or facts.group_primes is None:
+        return None if facts.regular else False
+    return all(p <= _MOST_STAIRS and staircase_turns(p, facts.dtype) for p in (2, *facts.group_primes))
+
+
 def _position_turns(facts: Facts) -> bool | None:
     if not facts.regular:
         return False
@@ -147,6 +199,8 @@ quarter_turns = LanguageCondition(
     "settled by a position whose period divides 4", lambda f: 4 % (f.position_period or 3) == 0
 )
 primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
+
+primes_on_stairs = LanguageCondition("one whose groups have orders of primes up to 23", _primes_on_stairs)
 
 ROWS = (
     yes(
@@ -228,20 +282,49 @@ ROWS = (
         architecture=linear & diagonal & input_dependent & complex_gates & can_fade,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_UNDERFLOW, "Krohn-Rhodes: cyclic groups of prime order and registers"),
+        assumptions=(_UNDERFLOW, _KROHN_RHODES),
         reason=lambda f: f"solvable, and the turns of its prime orders are exact in {f.dtype}",
         no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
     ),
     yes(
-        name="float-unitary-groups",
-        statement="Unitary diagonal layers do the solvable groups whose prime orders turn exactly.",
-        language=group_language & solvable & primes_turn,
-        architecture=linear & diagonal & input_dependent & unit_gates,
+        name="float-absorbing-registers",
+        statement="In floats h + C - C + v is v for a large C: coordinates with gate 1 are registers, timed "
+        "by the position modulo 4. With turns that are exact unitary layers do solvable groups besides.",
+        language=solvable & primes_turn,
+        architecture=linear & input_dependent & unit_gates,
         senses=IEEE,
         model=FLOATS,
-        assumptions=(_UNDERFLOW,),
-        reason=lambda f: f"a solvable group; the turns of its prime orders are exact in {f.dtype}",
-        no_network=(NoNetwork(reason=ROUNDING, language=~two_groups),),
+        assumptions=(_UNDERFLOW, "gates 1, -1, i and -i are given as these numbers", _KROHN_RHODES),
+        reason=lambda f: "a large number absorbs what was written: registers, beside exact turns",
+        no_network=(NoNetwork(reason=ROUNDING, language=~(group_language & two_groups)),),
+    ),
+    yes(
+        name="float-absorbing-registers-and-rotations",
+        statement="With absorbing registers and signed permutation matrices blocks of rotations do every "
+        "regular language in floats.",
+        language=regular,
+        architecture=linear & dense & input_dependent & unit_gates,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=("matrices have entries 0, 1 and -1", _KROHN_RHODES),
+        reason=lambda f: "a large number absorbs what was written; rotations with entries 0, ±1 are exact",
+        no_network=(NoNetwork(reason=ROUNDING, language=~group_language),),
+    ),
+    yes(
+        name="float-staircase-turns",
+        statement="Beside a large coordinate the read of the delta rule rounds to a staircase of the state, "
+        "which it takes off: a sawtooth that counts modulo m on m states, with one contraction per token.",
+        language=solvable & primes_on_stairs,
+        architecture=linear & householder & input_dependent & (nonnegative | above_minus_half),
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=(
+            "kᵀS is added in order, the large entry first; then S + kβ(v - kᵀS), or RWKV-7's order, unfused",
+            "a learned start",
+            _KROHN_RHODES,
+        ),
+        reason=lambda f: f"rounding turns: a closed cycle of {f.dtype} states for each prime order",
+        no_network=(NoNetwork(reason=ROUNDING),),
     ),
 )
 
@@ -264,6 +347,16 @@ NOISE_ROWS = (
             "settles (docs/theory)",
         ),
         reason=lambda f: "a linear state that is held never heals from noise",
+    ),
+    no(
+        name="robust-isometries-remember-nothing",
+        statement="A bounded set that contains its image under an isometry together with a ball around it "
+        "would have more volume than itself: no layer of isometries is robust.",
+        language=~letter_decides,
+        architecture=linear & unit_gates,
+        senses=ROBUST,
+        model=METRIC,
+        reason=lambda f: "noise never shrinks under an isometry: no layer of isometries is robust",
     ),
     no(
         name="open-gates-forget",
