@@ -19,20 +19,22 @@ from nerode.records import (
 )
 from nerode.tasks import Batch, Parity, build_task
 from nerode.tasks.synthetic.regular import RegularSettings
-from nerode.training.evaluation import (
+from nerode.training.data import (
     FixedData,
     FreshData,
-    Tally,
     curriculum_batches,
+    lengths_of,
+    training_data,
+    validation_batches,
+)
+from nerode.training.evaluation import (
+    Tally,
     draw_tests,
     evaluate,
     evaluate_axes,
     examine,
-    lengths_of,
     require_tests,
     score,
-    training_data,
-    validation_batches,
 )
 
 from .tiny import Signs

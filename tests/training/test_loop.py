@@ -22,8 +22,9 @@ from nerode.records import (
 )
 from nerode.tasks import build_task
 from nerode.training import batch_parts, run, run_key, spec_model
+from nerode.training.data import add_holds, first_state
 from nerode.training.evaluation import score
-from nerode.training.loop import Trainer, add_holds, first_state, train
+from nerode.training.loop import Trainer, train
 from tests.training.tiny import TINY, tiny
 
 TIMES = ("cpu_seconds", "evaluation_cpu_seconds")

@@ -6,13 +6,6 @@ chosen by validation on the lengths of training; longer ones are tested once, at
 
 Random numbers need no place here: those of each step are drawn from the seed, the purpose and the number of
 the step. So a run that goes on from a checkpoint gives the same bits as one that was never stopped.
-
-Aids to length generalisation: a network that has only met the states of short words from one start may fail
-on those of long words. So some sequences begin with the state after another sequence, or with a noisy one;
-and some words stay for long where a network has to hold. All of it depends on the seed and the number of the
-step alone.
-
-References: [BuitragoRuiz2025] for states that are passed on and for noise.
 """
 
 from __future__ import annotations
@@ -39,7 +32,6 @@ from nerode.records import (
     HistoryRow,
     LengthScore,
     RunRecord,
-    TrainingAids,
     TrainSpec,
     extrapolates_to,
     first_failing_length,
@@ -47,19 +39,18 @@ from nerode.records import (
     join_scores,
     nest_settings,
 )
-from nerode.tasks import Batch, FormalLanguageTask, Task, build_task
-from nerode.training.batch_parts import BatchPass, run
-from nerode.training.environment import describe_environment, keep_freed_memory
-from nerode.training.evaluation import (
+from nerode.tasks import Batch, build_task
+from nerode.training.batch_parts import BatchPass
+from nerode.training.data import (
+    add_holds,
     curriculum_batches,
-    evaluate,
-    evaluate_axes,
-    examine,
-    require_tests,
-    score,
+    first_state,
+    require_aids,
     training_data,
     validation_batches,
 )
+from nerode.training.environment import describe_environment, keep_freed_memory
+from nerode.training.evaluation import evaluate, evaluate_axes, examine, require_tests, score
 from nerode.training.exact import ExactProgress, ExactRun
 from nerode.training.model_building import (
     Build,
@@ -91,32 +82,6 @@ def _content(tensors: Mapping[str, Tensor], notes: dict[str, str] | None = None)
     return save({name: v.detach().clone().contiguous() for name, v in tensors.items()}, metadata=notes)
 
 
-def require_aids(aids: TrainingAids, task: Task, model: nn.Module) -> None:
-    """Raises InputError if a run cannot have its aids."""
-    if aids.passed or aids.noise:
-        if not isinstance(model, Model):
-            raise InputError(
-                "run.aids.passed and run.aids.noise set the state of a model of the zoo; this is one of yours"
-            )
-        if model.grows:
-            raise InputError(
-                "run.aids.passed and run.aids.noise are for states of one size; that of attention grows"
-            )
-    if aids.passed or aids.holds:
-        if not isinstance(task, FormalLanguageTask):
-            raise InputError(
-                f"run.aids.passed and run.aids.holds follow the automaton of a language; {task.name} is not "
-                "about one (predict-…, recognise-… and states-… are)"
-            )
-        length = task.training_lengths[1]
-        if aids.holds:
-            task.draw_held(length, 1, stream(0, "aids"))
-        if aids.passed and not _returns(task):
-            raise InputError(
-                f"run.aids.passed needs words that lead back to the start; {task.language.name} has none"
-            )
-
-
 def require_length(batches: Sequence[Batch], length: int) -> None:
     """Raises InputError if a stop rule asks for a length that validation does not have."""
     lengths = sorted({batch.inputs.shape[1] for batch in batches})
@@ -124,58 +89,6 @@ def require_length(batches: Sequence[Batch], length: int) -> None:
         raise InputError(
             f"run.stop.length is {length}; validation has the lengths {', '.join(map(str, lengths))}"
         )
-
-
-def _returns(task: FormalLanguageTask) -> bool:
-    """Whether a word that is not empty leads the automaton back to its start."""
-    dfa = task.automaton()
-    reached = {int(after) for after in dfa.transitions[dfa.start]}
-    todo = list(reached)
-    for state in todo:
-        more = {int(after) for after in dfa.transitions[state]} - reached
-        reached |= more
-        todo += more
-    return dfa.start in reached
-
-
-def add_holds(batch: Batch, task: Task, aids: TrainingAids, *, seed: int, step: int) -> Batch:
-    """Returns a batch whose first sequences are words with long holds, as many as asked for if there are."""
-    count = round(aids.holds * len(batch))
-    if not count:
-        return batch
-    assert isinstance(task, FormalLanguageTask)
-    held = task.draw_held(batch.inputs.shape[1], count, stream(seed, "holds", step))
-    rest = batch.rows(range(len(held), len(batch)))
-    return Batch.joined([held, rest])
-
-
-def first_state(
-    model: nn.Module, batch: Batch, task: Task, aids: TrainingAids, *, seed: int, step: int
-) -> dict[str, Tensor] | None:
-    """Returns the state that the sequences of an update begin with; None for that of the model."""
-    count = round(aids.passed * len(batch))
-    if not count and not aids.noise:
-        return None
-    assert isinstance(model, Model)
-    state = dict(model.initial_state(len(batch)))
-    if count:
-        assert isinstance(task, FormalLanguageTask)
-        rng = stream(seed, "passed", step)
-        others = task.draw("train", batch.inputs.shape[1], len(batch), rng)
-        back = task.leads_back(others).nonzero()[0]
-        if len(back):
-            with torch.no_grad():
-                after = run(model, others.inputs)[1]
-            # The last sequences, so that words with holds begin at the start.
-            rows = torch.as_tensor(rng.choice(back, count))
-            state = {k: torch.cat([v[:-count], after[k][rows].to(v.dtype)]) for k, v in state.items()}
-    if aids.noise:
-        drawn = torch.Generator().manual_seed(int(stream(seed, "noise", step).integers(2**63)))
-        for name, value in state.items():
-            if value.is_floating_point() or value.is_complex():
-                noise = torch.randn(value.shape, generator=drawn, dtype=value.dtype)
-                state[name] = value + aids.noise * noise
-    return state
 
 
 _HEADER = "nerode-checkpoint"

@@ -12,7 +12,7 @@ from nerode.core import InputError
 from nerode.records import RunSpec, TaskConfig
 from nerode.tasks import build_task
 from nerode.tasks.task import SPLITS
-from nerode.training.evaluation import FixedData
+from nerode.training.data import FixedData
 
 TEMPLATES = {
     14: r"\w+ woke at \w+ o'clock and was too \w+ to go back to (sleep|bed)",
