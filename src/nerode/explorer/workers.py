@@ -1,7 +1,8 @@
 """Requests of the page, each in a process of its own that is killed when it takes too much.
 
 The processes come from the fork server of `multiprocessing`, which imports everything once (`preloaded`). A
-process that runs out of time or memory harms nothing but itself, and the next one starts in milliseconds.
+process that runs out of time or memory harms nothing but itself, and the next one starts in milliseconds. A
+pool of `concurrent.futures` would lose all its requests with one that is killed.
 """
 
 from __future__ import annotations

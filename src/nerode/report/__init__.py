@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from nerode.report.pages.report import analysis_page, report_page
     from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
     from nerode.report.tables.run_report import RunReport, make_report, report_json
-    from nerode.report.tables.runs import plain_columns, to_csv, to_latex, to_markdown
-    from nerode.report.tables.verdicts import (
-        families,
-        family_title,
-        sense_title,
+    from nerode.report.tables.runs import (
+        plain_columns,
+        to_csv,
+        to_latex,
+        to_markdown,
         verdicts_csv,
         verdicts_table,
     )
+    from nerode.report.tables.verdicts import families, family_title, sense_title
     from nerode.report.terminal.analysis import analysis_view
     from nerode.report.terminal.findings import (
         claim_line,
@@ -62,8 +63,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.pages.report": "analysis_page report_page",
         "nerode.report.tables.reproductions": "left_text reproduction_table table_markdown",
         "nerode.report.tables.run_report": "RunReport make_report report_json",
-        "nerode.report.tables.runs": "plain_columns to_csv to_latex to_markdown",
-        "nerode.report.tables.verdicts": "families family_title sense_title verdicts_csv verdicts_table",
+        "nerode.report.tables.runs": "plain_columns to_csv to_latex to_markdown verdicts_csv verdicts_table",
+        "nerode.report.tables.verdicts": "families family_title sense_title",
         "nerode.report.terminal.analysis": "analysis_view",
         "nerode.report.terminal.findings": (
             "claim_line extraction_lines language_line polished_lines settlement_lines standing_table"

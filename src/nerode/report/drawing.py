@@ -11,10 +11,20 @@ from nerode.core import MARK, Budget, InputError, plural, write_atomically
 from nerode.languages import Dfa, Language
 from nerode.languages.formats import FORMATS
 from nerode.network import Network, network_parts
-from nerode.report.automaton.diagram import Diagram, text_width
+from nerode.report.automaton.diagram import Diagram
 from nerode.report.automaton.svg import automaton_picture, draw_diagram, is_drawable, too_large_note
 from nerode.report.notation import group_name, visible
-from nerode.report.picture import PICTURE_FORMATS, Circle, Curve, Ink, Picture, Rectangle, Shape, Words
+from nerode.report.picture import (
+    PICTURE_FORMATS,
+    Circle,
+    Curve,
+    Ink,
+    Picture,
+    Rectangle,
+    Shape,
+    Words,
+    text_width,
+)
 from nerode.study import Box, LanguagePart, language_part, shorten
 
 DRAWING_FORMATS = (*PICTURE_FORMATS, ".dot")

@@ -14,6 +14,12 @@ _UNSAFE = re.compile(
 )
 
 
+STATUS_MARKS = {"yes": "✓", "no": "✗", "open": "?"}
+"""The verdicts as signs."""
+
+STATUS_WORDS = {"yes": "possible", "no": "impossible", "open": "open"}
+"""The verdicts in a word."""
+
 TEX_CHARACTERS = {
     **{character: f"\\{character}" for character in "{}$&#%_"},
     "\\": r"\textbackslash{}",
@@ -110,3 +116,14 @@ def author_list(authors: str) -> str:
     if names[-1] == "others" or len(names) > 6:
         return f"{', '.join(names[: min(5, len(names) - 1)])} et al."
     return " & ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])
+
+
+LEAST_SEEDS = 3
+"""A median of fewer seeds would be a curve that no run has."""
+
+
+def seeds_text(middle: float, low: float, high: float, seeds: int) -> str:
+    """Returns the scores of all seeds in %: the median with its range, or both values where there are two."""
+    if seeds < LEAST_SEEDS:
+        return percent(low) if low == high else f"{percent(low)}, {percent(high)}"
+    return f"{percent(middle)} [{percent(low)}–{percent(high)}]"

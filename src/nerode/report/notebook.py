@@ -15,7 +15,7 @@ from nerode.proofs import Certificate
 from nerode.records import RunRecord
 from nerode.report.automaton.svg import automaton_figure, automaton_svg
 from nerode.report.drawing import egg_box_diagram
-from nerode.report.notation import group_name
+from nerode.report.notation import STATUS_MARKS, group_name
 from nerode.report.pages.language import class_title
 from nerode.report.pages.render import environment
 from nerode.report.picture import to_svg
@@ -98,15 +98,16 @@ def _profile(found: Profile) -> Markup:
             kind = "star-free" if found.star_free else "not star-free"
     rows = Markup("").join(
         Markup('<tr><td>{}</td><td class="{}">{}</td><td>{}</td></tr>').format(
-            class_title(item.name), *_MEMBERSHIP[item.holds], item.explanation
+            class_title(item.name), status, STATUS_MARKS[status], item.explanation
         )
         for item in found.classes.values()
+        for status in [_MEMBERSHIP[item.holds]]
     )
     table = Markup("<table>{}</table>").format(rows) if rows else Markup("")
     return Markup("<b>{}</b> <span class='muted'>{}</span>{}").format(kind, " · ".join(facts), table)
 
 
-_MEMBERSHIP = {True: ("yes", "✓"), False: ("no", "✗"), None: ("open", "?")}
+_MEMBERSHIP = {True: "yes", False: "no", None: "open"}
 
 
 def _runs(found: Runs) -> Markup:

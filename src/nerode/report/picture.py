@@ -8,6 +8,7 @@ carries the light ones.
 from __future__ import annotations
 
 import io
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -165,6 +166,35 @@ class Picture:
     box: tuple[float, float, float, float]
     title: str
     description: str = ""
+
+
+FONT_SIZE = 13.0
+LINE_HEIGHT = 16.0
+"""Of texts in the usual size, in pixels."""
+
+_NARROW = frozenset("iljI.,:;'|!()[]{}tfr 1")
+_WIDE = frozenset("mwMWΣ@%…∖—")
+
+
+def text_width(text: str, size: float = FONT_SIZE) -> float:
+    """Returns an upper estimate of the width of a text in a usual sans-serif face, in pixels.
+
+    The page ships no font, so this errs on the side of too wide: a label that is narrower than its box
+    does no harm.
+    """
+    width = 0.0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        if unicodedata.east_asian_width(character) in ("W", "F"):
+            width += 1.05
+        elif character in _NARROW:
+            width += 0.48
+        elif character in _WIDE or not character.isascii():
+            width += 1.0
+        else:
+            width += 0.68
+    return width * size
 
 
 def number(value: float) -> str:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from nerode.languages import Alphabet
-from nerode.report.automaton.diagram import letters_label, shorten, text_width
+from nerode.report.automaton.diagram import letters_label, shorten
+from nerode.report.picture import text_width
 
 TEN = Alphabet(tuple("0123456789"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -85,34 +84,6 @@ class Diagram:
     def has_arrow(self, source: int, target: int) -> bool:
         """Whether there is an arrow between two states in this direction."""
         return any(arrow.source == source and arrow.target == target for arrow in self.arrows)
-
-
-FONT_SIZE = 13.0
-LINE_HEIGHT = 16.0
-
-_NARROW = frozenset("iljI.,:;'|!()[]{}tfr 1")
-_WIDE = frozenset("mwMWΣ@%…∖—")
-
-
-def text_width(text: str, size: float = FONT_SIZE) -> float:
-    """Returns an upper estimate of the width of a text in a usual sans-serif face, in pixels.
-
-    The page ships no font, so this errs on the side of too wide: a label that is narrower than its box
-    does no harm.
-    """
-    width = 0.0
-    for character in text:
-        if unicodedata.combining(character):
-            continue
-        if unicodedata.east_asian_width(character) in ("W", "F"):
-            width += 1.05
-        elif character in _NARROW:
-            width += 0.48
-        elif character in _WIDE or not character.isascii():
-            width += 1.0
-        else:
-            width += 0.68
-    return width * size
 
 
 def letters_label(alphabet: Alphabet, letters: Collection[int], *, limit: int = 14) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from nerode.report.automaton.diagram import LINE_HEIGHT, Arrow, Diagram, letters_label, text_width
+from nerode.report.automaton.diagram import Arrow, Diagram, letters_label
+from nerode.report.picture import LINE_HEIGHT, text_width
 
 Link = tuple[int, int]
 Adjacency = list[list[int]]

@@ -10,10 +10,20 @@ import numpy as np
 from markupsafe import Markup
 
 from nerode.languages import Dfa
-from nerode.report.automaton.diagram import LINE_HEIGHT, Diagram, letters_label, text_width
+from nerode.report.automaton.diagram import Diagram, letters_label
 from nerode.report.automaton.placement import Placement, place
 from nerode.report.automaton.routing import Floats, Route, route, start_line
-from nerode.report.picture import Circle, Curve, Group, Ink, Picture, Words, to_svg
+from nerode.report.picture import (
+    LINE_HEIGHT,
+    Circle,
+    Curve,
+    Group,
+    Ink,
+    Picture,
+    Words,
+    text_width,
+    to_svg,
+)
 from nerode.study import shorten
 
 _STRETCHES = (1.0, 1.2, 1.45, 1.8, 2.3)

@@ -19,27 +19,11 @@ from nerode.report.figures.plot import (
     number_axis,
     spans_decades,
 )
-from nerode.report.notation import percent
+from nerode.report.notation import LEAST_SEEDS, STATUS_MARKS, STATUS_WORDS, percent, seeds_text
 from nerode.report.picture import Circle, Group, Ink, Rectangle
-
-THEORY_MARKS: dict[str, str] = {"yes": "✓", "no": "✗", "open": "?"}
-THEORY_WORDS: dict[str, str] = {
-    "yes": "possible at every length",
-    "no": "impossible",
-    "open": "open",
-}
-LEAST_SEEDS = 3
-"""A median of fewer seeds would be a curve that no run has."""
 
 _STRIP = 17.0
 """Height of the band of one series, in pixels."""
-
-
-def seeds_text(middle: float, low: float, high: float, seeds: int) -> str:
-    """Returns the scores of all seeds in %: the median with its range, or both values where there are two."""
-    if seeds < LEAST_SEEDS:
-        return percent(low) if low == high else f"{percent(low)}, {percent(high)}"
-    return f"{percent(middle)} [{percent(low)}–{percent(high)}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +150,7 @@ class LengthCurves(Figure):
     def keys(self) -> tuple[Key, ...]:
         """Returns the architectures with their verdicts, then those that are only published."""
         own = [
-            Key(label=s.label, note=THEORY_MARKS[s.theory.status] if s.theory else "") for s in self.series
+            Key(label=s.label, note=STATUS_MARKS[s.theory.status] if s.theory else "") for s in self.series
         ]
         known = {series.label for series in self.series}
         others = dict.fromkeys(item.label for item in self.published if item.label not in known)
@@ -226,10 +210,11 @@ class LengthCurves(Figure):
             if series.theory is None:
                 continue
             theory = series.theory
-            text = f"{THEORY_MARKS[theory.status]} {THEORY_WORDS[theory.status]}"
+            text = f"{STATUS_MARKS[theory.status]} {STATUS_WORDS[theory.status]}"
             ink = Ink(fill=f"{theory.status}-ink", bold=True)
-            if label_width(text) > right - left:
-                text = " ".join(text.split()[:2])
+            whole = f"{text} at every length"
+            if theory.status == "yes" and label_width(whole) <= right - left:
+                text = whole
             dot = Circle(x=left - 9, y=top + 7, r=3.4, ink=Ink(fill=colour(place)))
             box = Rectangle(x=left, y=top, width=right - left, height=14, ink=Ink(fill=f"{theory.status}-bg"))
             name = label(left + 5, top + 11, text, ink=ink)

@@ -17,7 +17,6 @@ from typing import Literal
 from markupsafe import Markup
 
 from nerode.core import InputError, write_atomically
-from nerode.report.automaton.diagram import text_width
 from nerode.report.pages.render import environment
 from nerode.report.picture import (
     PICTURE_FORMATS,
@@ -30,6 +29,7 @@ from nerode.report.picture import (
     Rectangle,
     Shape,
     Words,
+    text_width,
     to_svg,
 )
 from nerode.study import shorten

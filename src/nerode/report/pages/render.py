@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nerode.core import Reference, Work, plural, work
-from nerode.report.notation import author_list, group_name, percent, sentence, visible
+from nerode.report.notation import STATUS_WORDS, author_list, group_name, percent, sentence, visible
 
 
 @functools.cache
@@ -27,6 +27,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    env.globals["status_words"] = STATUS_WORDS
     env.filters.update(
         author_list=author_list, group_name=group_name, percent=percent, plural=plural, sentence=sentence
     )

@@ -10,7 +10,8 @@ from typing import Any
 from nerode.core import InputError, Reference
 from nerode.records import HistoryRow, Measure, VerdictSummary
 from nerode.report.figures.charts import Bar, BarChart, ChartLine, LineChart
-from nerode.report.figures.length_figure import LEAST_SEEDS, LengthCurves, LengthSeries, Published, SeedCurve
+from nerode.report.figures.length_figure import LengthCurves, LengthSeries, Published, SeedCurve
+from nerode.report.notation import LEAST_SEEDS
 from nerode.report.pages.render import Bibliography
 from nerode.report.tables.runs import ResultTable, success_table
 from nerode.report.tables.verdicts import sense_title

@@ -1,18 +1,19 @@
-"""Tables and lists of runs, and the JSON object of a run."""
+"""Tables for papers, of runs and of verdicts, as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nerode.records import VerdictSummary
-from nerode.report.figures.length_figure import seeds_text
-from nerode.report.notation import TEX_CHARACTERS
+from nerode.report.notation import STATUS_MARKS, STATUS_WORDS, TEX_CHARACTERS, seeds_text
+from nerode.report.tables.verdicts import sense_title
 from nerode.study import MEASURES, ModelGroup, TaskGroup
+from nerode.verdict import Sense, Verdict, VerdictTable
 
 Form = Literal["md", "tex", "csv"]
 
@@ -45,10 +46,6 @@ class ResultTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-_THEORY = {"yes": "possible", "no": "impossible", "open": "open"}
-"""The verdicts as a report calls them."""
-
-
 def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) -> ResultTable:
     """Returns model × length: median [range] over all seeds, how many master the longest, and theory.
 
@@ -64,7 +61,7 @@ def success_table(task: TaskGroup, theories: Sequence[VerdictSummary | None]) ->
     if known:
         headings = (*headings, "theory")
         rows = [
-            (*row, _THEORY[theory.status] if theory else "–")
+            (*row, STATUS_WORDS[theory.status] if theory else "–")
             for row, theory in zip(rows, theories, strict=True)
         ]
     return ResultTable(
@@ -89,6 +86,43 @@ def _row(task: TaskGroup, model: ModelGroup, lengths: Sequence[int]) -> tuple[st
     if model.diverged:
         seeds += f" ({len(model.diverged)} diverged)"
     return (model.label, f"{model.runs[0].record.parameters:,}", seeds, *cells)
+
+
+def verdicts_table(tables: Mapping[str, VerdictTable], sense: Sense) -> ResultTable:
+    """Returns language × architecture in one sense, for papers.
+
+    Args:
+        tables: the verdicts by the name that a language has in the table.
+        sense: the arithmetic.
+    """
+    first = next(iter(tables.values()))
+    names = first.architectures()
+    rows = [
+        (name, *(STATUS_MARKS[table[architecture, sense.value].status.value] for architecture in names))
+        for name, table in tables.items()
+    ]
+    return ResultTable(
+        title="Languages and architectures",
+        caption=f"At every length, {sense_title(sense, first.dtype)}, task: {first.task.value}. "
+        "✓ some weights are correct, ✗ none are, ? open.",
+        headings=("language", *names),
+        rows=tuple(rows),
+    )
+
+
+def verdicts_csv(tables: Mapping[str, VerdictTable]) -> str:
+    """Returns one row per language, architecture and sense, with reason and reference."""
+    headings = ("language", "architecture", "sense", "task", "status", "reason", "reference")
+    rows = (
+        (name, v.architecture, v.sense.value, table.task.value, v.status.value, v.reason, _cited(v))
+        for name, table in tables.items()
+        for v in table
+    )
+    return csv_text(headings, rows)
+
+
+def _cited(verdict: Verdict) -> str:
+    return "" if verdict.reference is None else verdict.reference.key
 
 
 def to_markdown(tables: Iterable[ResultTable]) -> str:

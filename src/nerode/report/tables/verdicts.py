@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nerode.core import Reference
-from nerode.report.tables.runs import ResultTable, csv_text
 from nerode.verdict import (
     ARCHITECTURES,
     Architecture,
@@ -18,10 +17,8 @@ from nerode.verdict import (
     MemoryKind,
     Provenance,
     Sense,
-    Status,
     Transition,
     Verdict,
-    VerdictTable,
 )
 
 if TYPE_CHECKING:
@@ -38,46 +35,6 @@ SENSE_TITLES: Mapping[Sense, str] = {
 def sense_title(sense: Sense, dtype: str = "") -> str:
     """Returns how a sense is called on a page; the float format, where it is known, names the IEEE sense."""
     return f"IEEE {dtype}" if sense is Sense.IEEE and dtype else SENSE_TITLES[sense]
-
-
-STATUS_MARKS: Mapping[Status, str] = {Status.YES: "✓", Status.NO: "✗", Status.OPEN: "?"}
-
-
-def verdicts_table(tables: Mapping[str, VerdictTable], sense: Sense) -> ResultTable:
-    """Returns language × architecture in one sense, for papers.
-
-    Args:
-        tables: the verdicts by the name that a language has in the table.
-        sense: the arithmetic.
-    """
-    first = next(iter(tables.values()))
-    names = first.architectures()
-    rows = [
-        (name, *(STATUS_MARKS[table[architecture, sense.value].status] for architecture in names))
-        for name, table in tables.items()
-    ]
-    return ResultTable(
-        title="Languages and architectures",
-        caption=f"At every length, {sense_title(sense, first.dtype)}, task: {first.task.value}. "
-        "✓ some weights are correct, ✗ none are, ? open.",
-        headings=("language", *names),
-        rows=tuple(rows),
-    )
-
-
-def verdicts_csv(tables: Mapping[str, VerdictTable]) -> str:
-    """Returns one row per language, architecture and sense, with reason and reference."""
-    headings = ("language", "architecture", "sense", "task", "status", "reason", "reference")
-    rows = (
-        (name, v.architecture, v.sense.value, table.task.value, v.status.value, v.reason, _cited(v))
-        for name, table in tables.items()
-        for v in table
-    )
-    return csv_text(headings, rows)
-
-
-def _cited(verdict: Verdict) -> str:
-    return "" if verdict.reference is None else verdict.reference.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

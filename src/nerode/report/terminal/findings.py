@@ -14,6 +14,7 @@ from nerode.core import plural
 from nerode.languages import Language, is_named_rightly
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 from nerode.records import Settlement
+from nerode.report.notation import STATUS_MARKS
 
 
 def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
@@ -91,10 +92,9 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     compiled = f"✓ {row['compiled']}" if row["compiled"] else f"✗ {row['refusal']}"
     runs = [f"seed {r['seed']}: {'diverged' if r['diverged'] else r['status']}" for r in row["trained"]]
     proofs = [("✓ " if proof["holds"] else "✗ ") + "; ".join(proof["claims"]) for proof in row["certified"]]
-    mark = {"yes": "✓", "no": "✗", "open": "?"}[row["theory"]]
     return (
         row["architecture"],
-        f"{mark} {row['reason']}",
+        f"{STATUS_MARKS[row['theory']]} {row['reason']}",
         compiled,
         "\n".join(runs) or "–",
         "\n".join(proofs) or "–",
