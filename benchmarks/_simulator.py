@@ -1,6 +1,6 @@
 """A simulator of networks in plain fractions, for judging what a proof checker accepts.
 
-It reads `config.json` by itself and shares no code with the kernel, the interpreter or the models. Roots of
+It reads `network.json` by itself and shares no code with the kernel, the interpreter or the models. Roots of
 unity are rounded to 60 digits, tanh of units to 120, sigmoid and exp are those of floats; a comparison that
 hangs on that is settled with a tolerance. Everything else is exact.
 """
@@ -187,7 +187,7 @@ def fits(value: Fraction | int, name: str) -> bool:
 
 
 class Simulator:
-    """Runs the network of a `config.json`, letter by letter.
+    """Runs the network of a `network.json`, letter by letter.
 
     Attributes:
         letters: the alphabet.

@@ -68,7 +68,7 @@ def plant(folder: Path, planted: Path) -> bool:
     certificate["language"] = definition_hash(definition)
     (planted / "language.json").write_text(json.dumps(language))
     (planted / "certificate.json").write_text(json.dumps(certificate))
-    (planted / "config.json").write_bytes((folder / "config.json").read_bytes())
+    (planted / "network.json").write_bytes((folder / "network.json").read_bytes())
     return True
 
 

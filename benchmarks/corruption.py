@@ -68,6 +68,7 @@ from nerode.proofs.replay.attention.records import METHOD as DECODERS
 from nerode.proofs.replay.bits import METHOD as BIT_CLOSURE, recheck
 from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
+from nerode.records import hash_tensors
 from nerode.tasks import StateTracking
 from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
 
@@ -411,7 +412,7 @@ class FloatCase:
 
 @dataclass(kw_only=True)
 class PolishedCase:
-    """A polished network; its parts are config.json, the weights as lists, and polish.json."""
+    """A polished network; its parts are subject.json, the weights as lists, and polish.json."""
 
     method: str
     parts: Parts
@@ -419,16 +420,17 @@ class PolishedCase:
 
     def accept(self, parts: Parts, choose: random.Random) -> Sequence[Claim]:
         """Returns the claims that the checker of polished networks accepts, for a folder of these parts."""
-        config, weights, proof = parts
+        subject, weights, proof = parts
         tensors = {name: np.array(value, dtype=np.float32) for name, value in weights.items()}
         content = save_tensors(tensors)
-        digest = hashlib.sha256(content).hexdigest()
-        for data in (config, proof):
-            if isinstance(data, dict):
-                data["weights"] = digest
+        digest = hash_tensors(content)
+        if isinstance(proof, dict):
+            proof["weights"] = digest
+        if isinstance(subject, dict):
+            subject["files"] = {"model.safetensors": digest}
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+            (folder / "subject.json").write_text(json.dumps(subject), encoding="utf-8")
             (folder / "polish.json").write_text(json.dumps(proof), encoding="utf-8")
             (folder / "model.safetensors").write_bytes(content)
             return check_polished(folder).claims
@@ -707,10 +709,10 @@ def _polished() -> PolishedCase:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "z3"
         polish(LoadedNetwork(name="planted Z3", model=model, task=task), folder)
-        config, proof = (json.loads((folder / f).read_text()) for f in ("config.json", "polish.json"))
+        subject, proof = (json.loads((folder / f).read_text()) for f in ("subject.json", "polish.json"))
         tensors = load_tensors((folder / "model.safetensors").read_bytes())
     weights = {key: value.tolist() for key, value in tensors.items()}
-    return PolishedCase(method="representation", parts=[config, weights, proof], share=2)
+    return PolishedCase(method="representation", parts=[subject, weights, proof], share=2)
 
 
 ODD_VALUES: Sequence[Json] = (

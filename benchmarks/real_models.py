@@ -134,7 +134,7 @@ def _written(language: Language, architecture: str, facts: Facts, limit: float) 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "net"
         write_folder(folder, network, language)
-        write_real_model(folder, found)
+        write_real_model(folder, found, language)
         claims = [{"scope": c.scope, "dtype": c.dtype, "length": c.length} for c in found.model.claims]
         row: Row = {"model": {**model_facts(found), "claims": claims}}
         replay = _replay_decoder if is_decoder(network) else _replay_layers

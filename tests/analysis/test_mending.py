@@ -38,7 +38,7 @@ def test_a_model_of_somebody_else_is_mended_and_its_proof_is_in_its_folder(tmp_p
     assert record.checks[0]["given"]
     assert record.spec.run.start == hash_tensors(save(before))
     assert all(torch.equal(before[name], value) for name, value in subject.model.state_dict().items())
-    assert replay_settlement(out).ok
+    assert replay_settlement(out)[1] is not None
     assert read_run(out).key == record.key
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     again = load_subject(out)

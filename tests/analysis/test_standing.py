@@ -127,10 +127,7 @@ def test_a_run_that_diverged_stands_with_its_architecture(tmp_path: Path, rate: 
 def test_a_proof_about_another_language_does_not_count(tmp_path: Path) -> None:
     run = run_of(tmp_path, 1e-3)
     compiled(run / "proof", TOMITA_5)
-    (proof,) = read_folder(run, "tomita-4", TOMITA_4, Budget()).certified
-    assert not proof.holds
-    assert not proof.all_lengths
-    assert "not about tomita-4" in proof.claims[0]
+    assert read_folder(run, "tomita-4", TOMITA_4, Budget()).certified == ()
 
 
 def test_folders_are_looked_for_one_level_down(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_model_keeps_its_probabilities_or_is_refused(tmp_path: Path) -> None:
     assert refused.code == 1
     assert "the farthest is 0.753566 after 'a', off by 0.246" in refused.err
     assert "--normalise" in refused.err
-    assert not (place / "config.json").exists()
+    assert not (place / "network.json").exists()
     for target in ("ssm", "elman-relu"):
         made = run("compile", str(path), "--to", target, "--normalise", "-o", str(place / target))
         assert made.code == 0

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from nerode.records import Folder
 from tests.cli.runner import run
 
 
@@ -26,7 +27,12 @@ def test_the_network_is_printed_readably(parity):
     shown = run("compile", "(aa)*", "--to", "diagonal-signed").out
     assert "1, of width 1" in shown
     assert "all lengths in exact arithmetic" in shown
-    assert sorted(p.name for p in parity.iterdir()) == ["certificate.json", "config.json", "language.json"]
+    assert sorted(p.name for p in parity.iterdir()) == [
+        "certificate.json",
+        "language.json",
+        "network.json",
+        "subject.json",
+    ]
     assert (parity / "certificate.json").stat().st_size < 5_000
 
 
@@ -70,6 +76,12 @@ def test_verify_says_about_which_language(parity, tmp_path):
     assert run("verify", str(folder)).out.splitlines()[0].startswith("tomita-1: ")
     path = copy(parity, tmp_path / "copy") / "language.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "name": "tomita-1"}))
+    changed = run("verify", str(path.parent))
+    assert (changed.code, "is not the file that" in changed.err) == (2, True)
+    subject = path.parent / "subject.json"
+    data = json.loads(subject.read_text())
+    data["files"]["language.json"] = Folder(path.parent).file_hash("language.json")
+    subject.write_text(json.dumps(data))
     told = run("verify", str(path.parent))
     assert told.code == 0
     assert told.out.splitlines()[0] == f"{unnamed}'tomita-1'"
@@ -100,7 +112,7 @@ def test_what_is_open_is_not_called_impossible(language, target):
     assert json.loads(run("compile", "parity", "--to", "mamba", "--json").out)["impossible"] is True
 
 
-@pytest.mark.parametrize("file", ["config.json", "language.json", "certificate.json"])
+@pytest.mark.parametrize("file", ["network.json", "language.json", "certificate.json"])
 def test_a_changed_file_is_refused(parity, tmp_path, file):
     folder = copy(parity, tmp_path / "changed")
     text = (folder / file).read_text()
@@ -117,11 +129,11 @@ def test_a_changed_file_is_refused(parity, tmp_path, file):
 
 def test_a_truncated_or_missing_file_is_an_error(parity, tmp_path):
     folder = copy(parity, tmp_path / "cut")
-    text = (folder / "config.json").read_text()
-    (folder / "config.json").write_text(text[: len(text) // 2])
+    text = (folder / "network.json").read_text()
+    (folder / "network.json").write_text(text[: len(text) // 2])
     assert run("verify", str(folder)).code == 2
     assert run("run", str(folder), "a").code == 2
-    (folder / "config.json").unlink()
+    (folder / "network.json").unlink()
     assert run("verify", str(folder)).code == 2
     outcome = run("run", str(folder), "a")
     assert outcome.code == 2

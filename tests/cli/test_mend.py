@@ -91,8 +91,8 @@ def test_training_goes_on_with_failing_words(wrong: Path, tmp_path: Path) -> Non
     assert outcome.code in (0, 1, 3)
     found = json.loads(outcome.out)
     assert (found["way"], found["out"]) == ("words", str(tmp_path / "mended"))
-    config = read_model(tmp_path / "mended" / "model").config
-    assert config == read_model(wrong / "model").config
+    config = read_model(tmp_path / "mended").config
+    assert config == read_model(wrong).config
 
 
 def test_metric_numbers_are_printed_and_kept(wrong: Path, tmp_path: Path) -> None:

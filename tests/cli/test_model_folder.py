@@ -67,8 +67,16 @@ def test_the_weights_run(folder):
 def test_other_weights_are_refused(folder, tmp_path):
     place = copied(folder, tmp_path / "other")
     run("compile", "tomita-1", "--to", "mamba", "-o", str(tmp_path / "tomita"))
-    for name in ("config.json", "model.safetensors"):
+    for name in ("subject.json", "language.json", "model.safetensors"):
         (place / "model" / name).write_bytes((tmp_path / "tomita" / "model" / name).read_bytes())
+    outcome = run("verify", str(place))
+    assert outcome.code == 2
+    assert "another language" in outcome.err
+    # Other weights for the same language are another subject, which the certificates do not name.
+    place = copied(folder, tmp_path / "same")
+    run("compile", "(ab)*", "--to", "mamba", "--surroundings", "zoo", "-o", str(tmp_path / "zoo"))
+    for name in ("subject.json", "language.json", "model.safetensors"):
+        (place / "model" / name).write_bytes((tmp_path / "zoo" / "model" / name).read_bytes())
     outcome = run("verify", str(place))
     assert outcome.code == 1
     assert "another network" in outcome.err
@@ -128,7 +136,7 @@ def test_one_artefact_is_printed_and_written(folder):
     assert shown.startswith(
         "(ab)* for mamba: published surroundings, 3 blocks of width 32, 21,824 parameters"
     )
-    assert "explained by config.json (same answers on all words to length 8)" in shown
+    assert "explained by network.json (same answers on all words to length 8)" in shown
     assert all(line.startswith("the exact network: ✓") for line in shown.splitlines() if "closure" in line)
 
 

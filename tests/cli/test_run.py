@@ -115,10 +115,10 @@ def test_a_graph_that_is_wrong_in_floats_is_not_written_unless_asked_for(tmp_pat
 def test_a_refused_certificate_is_no_claim_of_the_graph(folder, tmp_path):
     forged = tmp_path / "forged"
     forged.mkdir()
-    for name in ("config.json", "language.json", "certificate.json"):
+    for name in ("network.json", "language.json", "certificate.json"):
         text = (folder / name).read_text()
         (forged / name).write_text(
-            text.replace('"route":"', '"route":"forged ') if name == "config.json" else text
+            text.replace('"route":"', '"route":"forged ') if name == "network.json" else text
         )
     found = json.loads(run("export", str(forged), "-o", str(tmp_path / "f.onnx"), "--json").out)
     assert {(claim["scope"], claim["length"]) for claim in found["claims"]} == {("tested only", 0)}

@@ -70,7 +70,7 @@ def test_a_sweep_finds_what_training_finds(folder, tmp_path):
     (trained,) = [p for p in tmp_path.iterdir() if not p.name.startswith(".")]
     swept = folder / "runs" / trained.name
     assert plain(swept) == plain(trained)
-    for name in ("metrics.jsonl", "model/config.json", "model/model.safetensors"):
+    for name in ("metrics.jsonl", "subject.json", "model.safetensors"):
         assert (swept / name).read_bytes() == (trained / name).read_bytes()
     assert run("runs", "ls", str(tmp_path)).out.count("gru") == 1
 

@@ -197,7 +197,7 @@ def test_a_certified_run_has_one_outcome_and_verify_agrees(tmp_path):
     assert f"Next\n  nerode verify {folder}\n" in shown.out
     for other in ("refuted", "fails first", "unsettled", "◐ "):
         assert other not in shown.out.replace(STATUS_LEGEND, "")
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"model", "settled"}
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"settled"}
     verified = run("verify", str(folder))
     assert verified.code == 0, verified.err
     assert f"about the weights of the run {folder.name}" in verified.out

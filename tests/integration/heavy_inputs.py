@@ -199,7 +199,7 @@ def _write_numbers(folder: Path) -> None:
 def _write_words(folder: Path, networks: Sequence[str]) -> None:
     rng = stream(0, "heavy", "words")
     for net in networks:
-        letters = json.loads((folder / net / "config.json").read_text())["alphabet"]
+        letters = json.loads((folder / net / "network.json").read_text())["alphabet"]
         word = " ".join(letters[i] for i in rng.integers(0, len(letters), size=300_000).tolist())
         (folder / f"words-{net}.txt").write_text(f"{word}\n" * 20)
 
@@ -209,11 +209,11 @@ def _change(source: Path, target: Path, change: Any) -> None:
     from nerode.kernel import content_hash
 
     target.mkdir()
-    network = json.loads((source / "config.json").read_text())
+    network = json.loads((source / "network.json").read_text())
     change(network)
     certificate = json.loads((source / "certificate.json").read_text())
     certificate["network"] = content_hash(network)
-    (target / "config.json").write_text(json.dumps(network))
+    (target / "network.json").write_text(json.dumps(network))
     (target / "certificate.json").write_text(json.dumps(certificate))
     (target / "language.json").write_text((source / "language.json").read_text())
 
@@ -256,7 +256,7 @@ def _gates(gate: str) -> Any:
 
 def _widen_certificate(source: Path, target: Path) -> None:
     target.mkdir()
-    for name in ("config.json", "language.json"):
+    for name in ("network.json", "language.json"):
         (target / name).write_text((source / name).read_text())
     certificate = json.loads((source / "certificate.json").read_text())
     claim = certificate["claims"][0]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import pytest
 import torch
-from safetensors.torch import load, save
 
 from nerode.core import FormatError, InputError
 from nerode.models.base import Surroundings
 from nerode.models.config import ModelConfig
-from nerode.models.folder import CONFIG_FILE, WEIGHTS_FILE, read_model, save_model
+from nerode.models.folder import read_model, save_model
 from nerode.models.model import build_model
 from nerode.models.zoo import LayerConfig
+from nerode.records import SUBJECT_FILE, WEIGHTS_FILE, Folder
 
 CONFIG = ModelConfig(
     layers=(LayerConfig(name="elman-tanh", settings={"hidden": 6}), LayerConfig(name="elman-relu")),
@@ -51,12 +50,12 @@ def test_another_type_may_be_asked_for(folder):
 
 
 def test_every_setting_is_written_out(folder):
-    config = json.loads((folder / CONFIG_FILE).read_text())
-    assert config["model"]["layers"][1]["settings"]["learned_start"] is False
+    config = json.loads((folder / SUBJECT_FILE).read_text())
+    assert config["network"]["config"]["layers"][1]["settings"]["learned_start"] is False
 
 
 def change(folder, function):
-    path = folder / CONFIG_FILE
+    path = folder / SUBJECT_FILE
     data = json.loads(path.read_text())
     function(data)
     path.write_text(json.dumps(data))
@@ -66,22 +65,25 @@ def change(folder, function):
     ("spoil", "message"),
     [
         (lambda f: (f / WEIGHTS_FILE).unlink(), "no such file"),
-        (lambda f: (f / CONFIG_FILE).unlink(), r"^\S*config\.json: there is no such file"),
-        (lambda f: change(f, lambda d: d.update(dtype=["float32"])), "does not name the type"),
+        (lambda f: (f / SUBJECT_FILE).unlink(), r"^\S*subject\.json: there is no such file"),
+        (lambda f: change(f, lambda d: d["network"].update(dtype=["float32"])), "it has to be a text"),
         (
-            lambda f: change(f, lambda d: d["model"]["layers"][0].update(name="elman-than")),
-            "config.*elman-tanh",
+            lambda f: change(f, lambda d: d["network"]["config"]["layers"][0].update(name="elman-than")),
+            "elman-tanh",
         ),
-        (lambda f: change(f, lambda d: d["model"].update(head="none")), "config.*without a head"),
-        (lambda f: change(f, lambda d: d["model"].update(width=10**13)), "cannot be built here"),
-        (lambda f: (f / CONFIG_FILE).write_text("{"), "is not JSON"),
-        (lambda f: (f / CONFIG_FILE).write_text("[]"), "not the config of a model"),
+        (lambda f: change(f, lambda d: d["network"]["config"].update(head="none")), "without a head"),
+        (lambda f: change(f, lambda d: d["network"]["config"].update(width=10**13)), "cannot be built here"),
+        (lambda f: (f / SUBJECT_FILE).write_text("{"), "is not JSON"),
+        (lambda f: (f / SUBJECT_FILE).write_text("[]"), "is not a subject"),
         (lambda f: change(f, lambda d: d.update(version=2)), "has version 2"),
-        (lambda f: change(f, lambda d: d.update(dtype="int8")), "does not name the type"),
-        (lambda f: change(f, lambda d: d["model"].update(outpts=3)), "did you mean outputs"),
-        (lambda f: change(f, lambda d: d["model"].update(outputs="3")), "it has to be a whole number"),
-        (lambda f: change(f, lambda d: d["model"].update(outputs=4)), "the model needs"),
-        (lambda f: change(f, lambda d: d["model"]["layers"].pop()), "surroundings are given"),
+        (lambda f: change(f, lambda d: d["network"].update(dtype="int8")), "in int8, not a model"),
+        (lambda f: change(f, lambda d: d["network"]["config"].update(outpts=3)), "did you mean outputs"),
+        (
+            lambda f: change(f, lambda d: d["network"]["config"].update(outputs="3")),
+            "it has to be a whole number",
+        ),
+        (lambda f: change(f, lambda d: d["network"]["config"].update(outputs=4)), "the model needs"),
+        (lambda f: change(f, lambda d: d["network"]["config"]["layers"].pop()), "surroundings are given"),
     ],
 )
 def test_what_does_not_fit_is_refused(folder, spoil, message):
@@ -91,21 +93,21 @@ def test_what_does_not_fit_is_refused(folder, spoil, message):
 
 
 def relu_for_tanh(data):
-    data["model"]["layers"][0]["settings"]["activation"] = "relu"
+    data["network"]["config"]["layers"][0]["settings"]["activation"] = "relu"
 
 
-def test_an_altered_setting_is_refused_even_if_the_weights_fit(folder):
+def test_an_altered_setting_is_another_subject(folder):
+    before = Folder(folder).subject.hash
     change(folder, relu_for_tanh)
-    with pytest.raises(FormatError, match=r"config\.json: was altered"):
+    assert Folder(folder).subject.hash != before
+
+
+@pytest.mark.parametrize("name", [SUBJECT_FILE, WEIGHTS_FILE])
+def test_a_link_is_refused(folder, name):
+    (folder / name).rename(folder.parent / name)
+    (folder / name).symlink_to(folder.parent / name)
+    with pytest.raises(FormatError, match="is a link"):
         read_model(folder)
-
-
-def test_a_folder_without_the_note_of_its_settings_is_read(folder):
-    tensors = load((folder / WEIGHTS_FILE).read_bytes())
-    (folder / WEIGHTS_FILE).write_bytes(save(tensors))
-    digest = hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest()
-    change(folder, lambda data: data.update(weights=digest))
-    assert read_model(folder).config == CONFIG.complete()
 
 
 def test_one_altered_byte_is_refused(folder):
@@ -113,7 +115,7 @@ def test_one_altered_byte_is_refused(folder):
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
-    with pytest.raises(FormatError, match=r"is not the file that .*config.json was written with"):
+    with pytest.raises(FormatError, match=r"is not the file that .*subject.json was written with"):
         read_model(folder)
 
 

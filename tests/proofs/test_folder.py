@@ -278,22 +278,9 @@ def test_the_answer_before_the_first_letter_is_checked(parts: Parts) -> None:
     assert result.failure.refutation.word == ()
 
 
-def test_a_certificate_of_version_1_is_refused(tmp_path: Path, parts: Parts) -> None:
-    certificate = json.loads(json.dumps(parts[CERTIFICATE_FILE]))
-    write(tmp_path, {**parts, CERTIFICATE_FILE: {**certificate, "version": 1}})
-    old = run("verify", str(tmp_path))
+def test_a_folder_of_an_older_version_is_refused(tmp_path: Path, parts: Parts) -> None:
+    old = run("verify", str(write(tmp_path, parts)))
     assert old.code == 2
-    assert "version 1" in old.err
+    assert "subject.json: there is no such file. older folders are not read" in old.err
     assert "nerode compile" in old.err
     assert "compile the network again" in run("verify", str(tmp_path), "--renew").err
-
-
-@pytest.mark.parametrize("origin", [None, [], "compiled", {}])
-def test_what_nerode_cannot_read_is_not_verified(tmp_path: Path, parts: Parts, origin: object) -> None:
-    """The kernel has no use for the origin of a network, and does not read it."""
-    network = {**parts[NETWORK_FILE], "origin": origin}  # type: ignore[dict-item]
-    certificate = {**parts[CERTIFICATE_FILE], "network": content_hash(network)}  # type: ignore[dict-item]
-    write(tmp_path, {**parts, NETWORK_FILE: network, CERTIFICATE_FILE: certificate})
-    with pytest.raises(FormatError, match="not a network"):
-        check_folder(tmp_path)
-    assert run("verify", str(tmp_path)).code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from nerode.core import Budget, BudgetExceeded, FormatError, root_of_unity, squa
 from nerode.models import read_model
 from nerode.proofs.polished import SCALE, conjugate, drift_of, embed, enclose, to_scale
 from nerode.proofs.polished_checker import check_polished
+from nerode.records import hash_tensors
 from tests.analysis.polish.planted import planted, points, turned
 
 
@@ -48,13 +48,13 @@ def change_weight(folder: Path, name: str, edit: Callable[[Any], None]) -> None:
     weights = {key: value.copy() for key, value in load_file(path).items()}
     edit(weights[next(key for key in weights if key.endswith(name))])
     save_file(weights, path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hash_tensors(path.read_bytes())
     change(folder, lambda data: data.update(weights=digest))
-    change_config(folder, lambda data: data.update(weights=digest))
+    change_subject(folder, lambda data: data["files"].update({"model.safetensors": digest}))
 
 
-def change_config(folder: Path, edit: Callable[[Any], None]) -> None:
-    path = folder / "config.json"
+def change_subject(folder: Path, edit: Callable[[Any], None]) -> None:
+    path = folder / "subject.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     edit(data)
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -163,24 +163,26 @@ def test_claims_beyond_what_is_shown_are_refused(folder: Path, claim: dict[str, 
 )
 def test_another_kind_of_model_is_refused(folder: Path, path: tuple[Any, ...], value: Any) -> None:
     def spoil(config: Any) -> None:
-        place = config["model"]
+        place = config["network"]["config"]
         for key in path[:-1]:
             place = place[key]
         place[path[-1]] = value
 
-    change_config(folder, spoil)
+    change_subject(folder, spoil)
     assert "the model is not what the proof speaks of" in refused(folder)
 
 
 @pytest.mark.parametrize(
-    ("stated", "message"),
+    ("entry", "stated", "message"),
     [
-        ({"dtype": "bfloat16"}, "says bfloat16, its weights are float32"),
-        ({"weights": "0" * 64}, "other weights"),
+        ("network", {"dtype": "bfloat16"}, "says bfloat16, its weights are float32"),
+        ("files", {"model.safetensors": "0" * 64}, "other weights"),
     ],
 )
-def test_a_config_for_other_weights_is_refused(folder: Path, stated: dict[str, Any], message: str) -> None:
-    change_config(folder, lambda config: config.update(stated))
+def test_a_subject_with_other_weights_is_refused(
+    folder: Path, entry: str, stated: dict[str, Any], message: str
+) -> None:
+    change_subject(folder, lambda subject: subject[entry].update(stated))
     assert message in refused(folder)
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from nerode.analysis.standing import Standing, Trained, judge
-from nerode.proofs import run_tensor_hash
+from nerode.models import save_model
 from nerode.records import RunStatus, Settlement, read_run, run_status
 from nerode.report import save_figure
 from nerode.report.tables.run_report import make_report
@@ -34,10 +33,9 @@ def store(tmp_path: Path) -> Path:
         folder = write_run(
             tmp_path / "runs", title="lstm", layers=("lstm",), seed=seed, accuracies=(1.0, 1.0, 1.0)
         )
-        (folder / "model").mkdir()
-        save_file({"w": torch.full((2,), float(seed))}, folder / "model" / "model.safetensors")
+        subject = save_model(folder, torch.nn.Linear(2, seed + 1))
         (folder / "settled").mkdir()
-        kept = replace(REFUTED, weights=run_tensor_hash(folder))
+        kept = replace(REFUTED, subject=subject.hash)
         (folder / "settled" / "settlement.json").write_text(json.dumps(kept.to_json()))
     return tmp_path / "runs"
 

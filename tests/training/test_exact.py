@@ -43,7 +43,7 @@ def test_parity_is_learned_and_its_proof_is_in_the_folder_of_the_run(tmp_path):
     settlement = read_settlement(folder)
     assert settlement is not None
     assert (settlement.status, settlement.length) == ("proved", "all")
-    assert {path.name for path in folder.iterdir()} >= {"model", "settled", "result.json"}
+    assert {path.name for path in folder.iterdir()} >= {"model.safetensors", "settled", "result.json"}
     assert json.loads((folder / "result.json").read_text())["checks"] == list(record.checks)
 
 

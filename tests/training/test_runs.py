@@ -40,12 +40,20 @@ def names(out):
 def test_a_run_is_read_back_as_it_was(done):
     folder, record, model = done
     assert read_run(folder) == record
-    assert names(folder) == ["environment.json", "metrics.jsonl", "model", "result.json", "spec.json"]
+    assert names(folder) == [
+        "environment.json",
+        "language.json",
+        "metrics.jsonl",
+        "model.safetensors",
+        "result.json",
+        "spec.json",
+        "subject.json",
+    ]
     assert record.key == record.complete.key
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [5, 6]
     x = torch.tensor([[0, 1, 1, 0]])
-    assert torch.equal(read_model(folder / "model")(x)[0], model.eval()(x)[0])
+    assert torch.equal(read_model(folder)(x)[0], model.eval()(x)[0])
 
 
 def refusal(out, spec) -> str:
@@ -156,7 +164,7 @@ def test_divergence_has_a_folder_without_a_model(tmp_path):
     spec = tiny(optimiser={"name": "sgd", "rate": 1e6, "clip": 0}, model={"layers": "elman-relu"})
     record = run_in(tmp_path, spec)
     assert record.divergence is not None
-    assert not (tmp_path / run_name(run_key(spec)) / "model").exists()
+    assert not (tmp_path / run_name(run_key(spec)) / "model.safetensors").exists()
     assert run_in(tmp_path, spec) == record
 
 
@@ -172,7 +180,7 @@ def test_the_weights_of_own_models_are_kept(tmp_path):
 
     spec = tiny(run={"steps": 3})
     run_in(tmp_path, spec, build=lambda task: Own())
-    weights = load_file(tmp_path / run_name(run_key(spec)) / "model" / "weights.safetensors")
+    weights = load_file(tmp_path / run_name(run_key(spec)) / "model.safetensors")
     assert weights["table"].shape == (2, 2)
     assert weights["table"].abs().sum() > 0
 

@@ -9,7 +9,13 @@ from nerode.analysis.mending import choose_method, mend
 from nerode.analysis.probes import answer_words
 from nerode.analysis.recipes import recipe
 from nerode.analysis.standing import compare_standing
-from nerode.analysis.subject import LoadedNetwork, load_subject, require_own_models, score_import
+from nerode.analysis.subject import (
+    LoadedNetwork,
+    imported_task,
+    load_subject,
+    require_own_models,
+    score_import,
+)
 
 __all__ = [
     "ANALYSIS_PARTS",
@@ -19,6 +25,7 @@ __all__ = [
     "answer_words",
     "choose_method",
     "compare_standing",
+    "imported_task",
     "load_subject",
     "mend",
     "metric",

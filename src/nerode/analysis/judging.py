@@ -21,7 +21,7 @@ from nerode.analysis.settle.settling import asked_module, failing_tests
 from nerode.core import Budget, InputError
 from nerode.languages import LanguageQuestion, Question
 from nerode.models import Model, dtype_of
-from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES, run_tensor_hash
+from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES
 from nerode.proofs.floats import (
     BOXES,
     CLOSURE,
@@ -41,7 +41,7 @@ from nerode.proofs.floats import (
     shrinking_margins,
 )
 from nerode.proofs.replay import carried_claim, require_plain
-from nerode.records import SETTLED, ExactSpec, Settlement, hash_tensors
+from nerode.records import SETTLED, WEIGHTS_FILE, ExactSpec, Folder, Settlement, hash_tensors
 from nerode.tasks import Prediction, Task
 from nerode.training import Check, Reply
 
@@ -72,7 +72,7 @@ class ClosureJudge:
             budget=Budget(elements=self._states, seconds=math.inf),
         )
         note: dict[str, Any] = {"outcome": "open", "states": verdict.states}
-        if verdict.length == "all" and verdict.certificate is not None:
+        if verdict.certificate is not None and verdict.is_proof:
             self._end(
                 check.model, CLOSURE, FoundProof(certificate=verdict.certificate), states=verdict.states
             )
@@ -93,7 +93,9 @@ class ClosureJudge:
         """Writes the proof of the model in the folder of a run, if there is one."""
         if self._ended is None:
             return
-        settlement = replace(self._ended.settlement, weights=run_tensor_hash(folder))
+        subject = Folder(folder).subject
+        weights = subject.files[WEIGHTS_FILE]
+        settlement = replace(self._ended.settlement, weights=weights, subject=subject.hash)
         language = None if self._ended.network is None else goal_of(self._task).language
         keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
 

@@ -27,7 +27,7 @@ from nerode.analysis.subject import LoadedNetwork, imported_task
 from nerode.core import Budget, InputError, to_mapping
 from nerode.models import ModelConfig
 from nerode.records import ModelSpec, RunRecord, Settlement, TaskConfig, hash_tensors, merge_tables, run_name
-from nerode.tasks import StateTracking, build_task
+from nerode.tasks import Recognition, StateTracking, build_task
 from nerode.training import make_spec, run_in, spec_model_config
 
 Method = Literal["gates", "words"]
@@ -104,8 +104,8 @@ def _task_of(subject: LoadedNetwork, task: TaskConfig | None) -> TaskConfig:
     """The task of a model: its own, or the given one."""
     if subject.spec is not None:
         own = subject.spec.task
-    elif subject.imported is not None and subject.imported.language:
-        own = imported_task(subject.imported)
+    elif subject.imported is not None and subject.task is not None:
+        own = imported_task(subject.imported, recognises=isinstance(subject.task, Recognition))
     elif task is None:
         raise InputError(f"{subject.name} has no task, so nothing says what is correct; name it (--task)")
     else:

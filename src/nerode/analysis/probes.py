@@ -97,7 +97,8 @@ def symbols_of(subject: LoadedNetwork) -> tuple[str, ...]:
         return ()
     count = num_letters(subject)
     if subject.imported is not None:
-        return subject.imported.letters
+        assert subject.subject is not None
+        return subject.subject.letters.alphabet
     language = subject.language or subject.network
     named = getattr(subject.task, "alphabet", None) or (language.alphabet if language is not None else ())
     names = tuple(str(symbol) for symbol in named)

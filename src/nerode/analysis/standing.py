@@ -14,7 +14,6 @@ import numpy as np
 
 from nerode.analysis.extraction.comparison import acceptor
 from nerode.analysis.extraction.extraction import architectures_of, names_in_theory
-from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.settle.keeping import confirmed_settlement, replay_settlement
 from nerode.analysis.subject import load_subject
 from nerode.compiler import Options, compile_language
@@ -33,10 +32,10 @@ from nerode.languages import (
 from nerode.proofs import (
     CERTIFICATE_FILE,
     EXACT,
-    LANGUAGE_FILE,
     TRACK,
     UP_TO_LENGTH,
     Claim,
+    check_folder,
     check_polished,
     is_polished,
     read_language,
@@ -44,16 +43,17 @@ from nerode.proofs import (
     read_proof,
 )
 from nerode.records import (
-    IMPORT_FILE,
     RESULT,
     SETTLED,
+    SUBJECT_FILE,
+    Folder,
     Settlement,
     TaskConfig,
     read_run,
     read_settlement,
     run_status,
 )
-from nerode.tasks import Task, build_task, find_task
+from nerode.tasks import Recognition, Task, build_task, find_task
 from nerode.training import spec_model_config
 from nerode.verdict import (
     Sense,
@@ -295,8 +295,7 @@ def find_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def _holds_network(folder: Path) -> bool:
-    own = (RESULT, LANGUAGE_FILE, IMPORT_FILE)
-    return any((folder / name).exists() for name in own) or is_polished(folder)
+    return any((folder / name).exists() for name in (RESULT, SUBJECT_FILE))
 
 
 def read_folder(
@@ -320,7 +319,7 @@ def read_folder(
         _require_same(folder, polished_language(folder), language)
         certified = (_certified(folder, _check_polished, budget),)
         return FolderContent(architecture=POLISHED, certified=certified, recognises=True)
-    if (folder / IMPORT_FILE).exists():
+    if Folder(folder).subject.network.kind != "exact":
         return _imported(folder, language)
     network = read_network(folder)
     _require_same(folder, read_language(folder), language)
@@ -330,12 +329,14 @@ def read_folder(
 def _imported(folder: Path, language: Language) -> FolderContent:
     subject = load_subject(folder)
     if subject.language is None or subject.imported is None:
-        raise InputError(f"{folder} was imported without --language; nothing says what it should do")
+        raise InputError(
+            f"{folder} has no language (`nerode import --language`); nothing says what is correct"
+        )
     _require_same(folder, subject.language, language)
     return FolderContent(
         architecture=_only(folder, architectures_of(subject)),
         certified=(),
-        recognises=subject.imported.recognises,
+        recognises=isinstance(subject.task, Recognition),
         label=subject.name,
     )
 
@@ -352,14 +353,14 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
         trouble = declaration_trouble(record.theory, record.transitions)
     else:
         architecture = _only(folder, names_in_theory(spec_model_config(spec.model, task).layers))
-    replays = trust_code or not spec.model.module
+    replays = (trust_code or not spec.model.module) and record.divergence is None
     end, kept = _end(folder, budget, trust_code) if replays else (None, ())
     status = run_status(record, end)
     return FolderContent(
         architecture=architecture,
         label=label,
         trouble=trouble,
-        certified=(*_certificates(folder, language, budget), *kept),
+        certified=kept,
         recognises=task.name != "language-prediction",
         trained=Trained(
             folder=str(folder),
@@ -376,19 +377,22 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
 
 def _end(folder: Path, budget: Budget, trust_code: bool) -> tuple[Settlement | None, tuple[Certified, ...]]:
     """The kept end of a run if a replay confirms it, with its proof or the reason why it does not count."""
+    confirmed: list[Settlement | None] = []
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
         if known is not None and known.status == "proved":
-            replayed = replay_settlement(folder, budget=budget, trust_code=trust_code)
-            return replayed.claims, "" if replayed.failure is None else replayed.failure.what
-        confirmed = confirmed_settlement(folder, budget=budget, trust_code=trust_code) is not None
-        return (), "" if confirmed else "what is kept of its end is not confirmed by its weights"
+            replayed, settlement = replay_settlement(folder, budget=budget, trust_code=trust_code)
+            confirmed.append(settlement)
+            failure = "" if replayed.failure is None else replayed.failure.what
+            return replayed.claims, failure or ("" if settlement is not None else "it does not prove the run")
+        confirmed.append(confirmed_settlement(folder, budget=budget, trust_code=trust_code))
+        return (), "" if confirmed[0] else "what is kept of its end is not confirmed by its weights"
 
     known = read_settlement(folder)
     if known is None:
         return None, ()
     found = _certified(folder / SETTLED, check, budget)
-    return known if found.holds else None, (found,) if found.claims else ()
+    return (confirmed[0] if found.holds and confirmed else None), (found,) if found.claims else ()
 
 
 def _only(folder: Path, architectures: Sequence[str]) -> str:
@@ -407,18 +411,13 @@ def _require_same(folder: Path, found: Language, wanted: Language) -> None:
 
 
 def _certificates(folder: Path, language: Language, budget: Budget) -> tuple[Certified, ...]:
-    """The certificates in a folder and directly inside it; of a run, those bound to its weights."""
+    """The certificate in the folder of a compiled network."""
 
     def check(place: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:
-        found = check_proof(place, budget=budget)
-        _require_same(place, read_language(place), language)
-        failure = found.result.failure
-        return found.result.claims, "" if failure is None else failure.what
+        found = check_folder(place, budget=budget)
+        return found.claims, "" if found.failure is None else found.failure.what
 
-    is_run = (folder / RESULT).exists()
-    own = [] if is_run else [*folder.glob(CERTIFICATE_FILE)]
-    paths = sorted([*own, *folder.glob(f"*/{CERTIFICATE_FILE}")])
-    return tuple(_certified(path.parent, check, budget) for path in paths if path.parent != folder / SETTLED)
+    return (_certified(folder, check, budget),) if (folder / CERTIFICATE_FILE).exists() else ()
 
 
 def _check_polished(folder: Path, budget: Budget) -> tuple[tuple[Claim, ...], str]:

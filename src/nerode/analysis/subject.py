@@ -13,17 +13,19 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from nerode.core import FormatError, InputError, plural, read_bytes, to_mapping
+from nerode.core import FormatError, InputError, to_mapping
 from nerode.languages import Language
-from nerode.models import MAX_WEIGHTS_BYTES, Model, fill_weights, is_stateful, read_model, read_tensors
+from nerode.models import Model, is_stateful
 from nerode.models.network_module import load_model
 from nerode.network import Network
-from nerode.proofs import LANGUAGE_FILE, NETWORK_FILE, read_language, read_network
+from nerode.proofs import read_language, read_network
+from nerode.proofs.replay import Subject, open_subject
 from nerode.records import (
-    IMPORT_FILE,
     RESULT,
+    SUBJECT_FILE,
     CompleteSpec,
-    ImportRecord,
+    Folder,
+    ImportOrigin,
     ModelSpec,
     OptimiserSpec,
     RunRecord,
@@ -32,20 +34,19 @@ from nerode.records import (
     TrainSpec,
     extrapolates_to,
     first_failing_length,
-    read_import,
     read_run,
     untrusted_code,
 )
-from nerode.tasks import Task, build_task, complete_task
+from nerode.tasks import Recognition, Task, build_task, complete_task
 from nerode.training import (
-    MODEL,
-    WEIGHTS,
     Build,
     declared_theory,
     describe_environment,
     evaluate,
     measure_own,
     own_builder,
+    require_question,
+    run_builder,
     spec_model,
     tested_lengths,
 )
@@ -64,7 +65,7 @@ class LoadedNetwork:
         language: the language that it is about; None if the task is about none.
         network: the exact network, if it was compiled.
         build: makes a model of the user's own, whose code the user trusts.
-        imported: where its weights come from, if they come from another library.
+        subject: the same as it is written in a folder; None for one that is not.
     """
 
     name: str
@@ -74,7 +75,12 @@ class LoadedNetwork:
     language: Language | None = None
     network: Network | None = None
     build: Build | None = None
-    imported: ImportRecord | None = None
+    subject: Subject | None = None
+
+    @property
+    def imported(self) -> ImportOrigin | None:
+        """Where its weights come from, if they come from another library."""
+        return None if self.subject is None else self.subject.record.imported
 
     @property
     def spec(self) -> TrainSpec | None:
@@ -120,7 +126,13 @@ def load_subject(
     folder = Path(folder)
     if (folder / RESULT).exists():
         return _run(folder, trust_code)
-    if (folder / LANGUAGE_FILE).exists():
+    if not (folder / SUBJECT_FILE).exists():
+        raise FormatError(
+            f"is neither a run ({RESULT}) nor a model ({SUBJECT_FILE}); `nerode train`, `nerode compile` and "
+            "`nerode import` make such folders",
+            path=folder,
+        )
+    if Folder(folder).subject.network.kind == "exact":
         network, language = read_network(folder), read_language(folder)
         return LoadedNetwork(
             name=folder.name,
@@ -128,41 +140,29 @@ def load_subject(
             language=language,
             network=network,
         )
-    if (folder / IMPORT_FILE).exists():
-        return _imported(folder)
-    if (folder / NETWORK_FILE).exists():
-        return LoadedNetwork(name=folder.name, model=read_model(folder).eval())
-    raise FormatError(
-        f"is neither a run ({RESULT}) nor a model ({NETWORK_FILE}); `nerode train`, `nerode compile` and "
-        "`nerode import` make such folders",
-        path=folder,
-    )
+    return _saved(open_subject(folder))
 
 
-def _imported(folder: Path) -> LoadedNetwork:
-    """A model of another library; with a language it is asked what a task of this language asks."""
-    record, model = read_import(folder), read_model(folder).eval()
-    if model.config.letters != len(record.letters):
-        raise FormatError(
-            f"names {plural(len(record.letters), 'letter')}, the model reads {model.config.letters}",
-            path=folder / IMPORT_FILE,
-        )
-    task = None
-    if record.language:
-        task = build_task(imported_task(record))
+def _saved(subject: Subject) -> LoadedNetwork:
+    """A saved model; one of another library with a language is asked what a task of this language asks."""
+    assert subject.bare is not None
+    origin, task = subject.record.imported, None
+    if origin is not None and subject.record.question is not None:
+        task = build_task(imported_task(origin, recognises=subject.record.question.asks == "end"))
+        require_question(task, subject.question)
     return LoadedNetwork(
-        name=f"{folder.name} of {record.library}",
-        model=model,
+        name=subject.name if origin is None else f"{subject.name} of {origin.library}",
+        model=subject.bare,
         task=task,
         language=getattr(task, "language", None),
-        imported=record,
+        subject=subject,
     )
 
 
-def imported_task(record: ImportRecord) -> TaskConfig:
+def imported_task(origin: ImportOrigin, *, recognises: bool) -> TaskConfig:
     """Returns the task that an imported model is asked, of the language that it was imported with."""
-    kind = "language-recognition" if record.recognises else "language-prediction"
-    return TaskConfig(name=kind, settings={"language": record.language})
+    kind = "language-recognition" if recognises else "language-prediction"
+    return TaskConfig(name=kind, settings={"language": origin.language})
 
 
 def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
@@ -172,25 +172,21 @@ def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
     spec = record.spec
     if spec.model.module and not trust_code:
         raise untrusted_code(spec.model.module, str(folder))
-    build = own_builder(spec.model, recorded=record.complete.files)
-    task = build_task(spec.task)
-    name = f"{record.title} on {spec.task.name}, seed {spec.run.seed}"
-    model: nn.Module
-    if (folder / MODEL / NETWORK_FILE).exists():
-        known = read_model(folder / MODEL)
-        known.claims = record.claims
-        model = known
-    else:
-        model = spec_model(spec.model, task, seed=spec.run.seed, build=build)
-        path = folder / MODEL / WEIGHTS
-        fill_weights(model, read_tensors(read_bytes(path, max_bytes=MAX_WEIGHTS_BYTES), path), path)
+    task, build = build_task(spec.task), own_builder(spec.model, recorded=record.complete.files)
+    subject = open_subject(folder, build=run_builder(record, build))
+    require_question(task, subject.question)
+    if subject.bare is None:
+        raise FormatError("holds an exact network beside the result of a run", path=folder)
+    if isinstance(subject.bare, Model):
+        subject.bare.claims = record.claims
     return LoadedNetwork(
-        name=name,
-        model=model.eval(),
+        name=f"{record.title} on {spec.task.name}, seed {spec.run.seed}",
+        model=subject.bare,
         record=record,
         task=task,
         language=getattr(task, "language", None),
         build=build,
+        subject=subject,
     )
 
 
@@ -211,7 +207,7 @@ def score_import(folder: Path) -> RunRecord:
         raise InputError(
             f"{folder} was imported without --language; nothing says what is correct, so there is no score"
         )
-    task = imported_task(record)
+    task = imported_task(record, recognises=isinstance(subject.task, Recognition))
     layers = ",".join(layer.name for layer in model.config.layers)
     run = RunSpec(steps=1, test_sequences=_SEQUENCES)
     spec = TrainSpec(task=task, model=ModelSpec(layers=layers), optimiser=OptimiserSpec(), run=run)

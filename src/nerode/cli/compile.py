@@ -186,7 +186,7 @@ def compile_command(
     certificate = verdict if isinstance(verdict, Certificate) else None
     if output is not None and not isinstance(verdict, Refutation):
         write_folder(output, network, found, certificate, budget=budget)
-        weights.write(output)
+        weights.write(output, found)
     if as_json:
         click.echo(json.dumps(_compile_object(network, certificate, output, weights), ensure_ascii=False))
     else:

@@ -20,7 +20,7 @@ from nerode.core import (
 )
 from nerode.network import Network
 from nerode.proofs import folder_to_coq, graph_claims, read_language, read_network
-from nerode.records import IMPORT_FILE, REFUTED, ModelClaim, claims_to_json, read_import
+from nerode.records import REFUTED, Folder, ModelClaim, claims_to_json, is_import
 
 LIBRARIES = ("huggingface", "mamba-ssm", "fla")
 
@@ -150,9 +150,10 @@ def _export_import(folder: Path, out: Path, to: str, *, force: bool, as_json: bo
     """Writes an imported model again as its library does."""
     from nerode.models.libraries import export_import
 
-    if to != "huggingface" or read_import(folder).library != "transformers":
+    origin = Folder(folder).subject.imported
+    if origin is None or to != "huggingface" or origin.library != "transformers":
         raise InputError(
-            f"{folder} was imported from {read_import(folder).library}; only models of transformers go back"
+            f"{folder} was imported from {origin and origin.library}; only models of transformers go back"
         )
     claim_folder(out, holds=("config.json",), form="", of="an exported model", force=force)
     export_import(folder, out)
@@ -169,7 +170,7 @@ def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: boo
     from nerode.proofs.floats import known
     from nerode.proofs.replay import replay_weights
 
-    if (folder / IMPORT_FILE).exists():
+    if is_import(folder):
         _export_import(folder, out, to, force=force, as_json=as_json)
         return
     place = folder / MODEL

@@ -11,7 +11,15 @@ import click
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
 from nerode.core import Budget, InputError, claim_folder, plural
 from nerode.languages import Language, resolve_language
-from nerode.records import IMPORT_FILE, IMPORT_FORMAT, ImportRecord
+from nerode.records import (
+    RESULT,
+    SUBJECT_FILE,
+    SUBJECT_FORMAT,
+    Folder,
+    ImportOrigin,
+    NetworkEntry,
+    SubjectRecord,
+)
 
 
 @click.command(name="import", cls=Command)
@@ -52,15 +60,18 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     nerode import mamba-130m/ --letters a=66,b=67 -o ab/
     nerode import lstm.safetensors --language parity --recognise -o parity-lstm/
     """
+    from nerode.analysis import imported_task
+    from nerode.models import save_model
     from nerode.models.libraries import (
         choose_letters,
         compare_foreign,
         read_foreign,
         with_letters,
-        write_import,
     )
+    from nerode.tasks import build_task
+    from nerode.training import write_subject
 
-    claim_folder(out, holds=(IMPORT_FILE,), form=IMPORT_FORMAT, of="an import", force=options["force"])
+    _claim(out, force=options["force"])
     language = None if options["language"] is None else resolve_language(options["language"], budget=budget)
     foreign = read_foreign(source, activation=options["activation"])
     letters = choose_letters(
@@ -75,31 +86,31 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     if language is not None:
         _require_scores(language, model.config.outputs, recognises=options["recognise"])
     difference, compared = compare_foreign(foreign)
-    record = ImportRecord(
+    origin = ImportOrigin(
         library=foreign.library,
-        kind="torch-cell" if foreign.kind is None else foreign.kind.name,
+        format="torch-cell" if foreign.kind is None else foreign.kind.name,
         source=str(source),
         config=dict(foreign.files.config),
-        letters=letters.names,
-        tokens=letters.tokens,
-        begin=letters.begin,
-        end=letters.end,
         cap=foreign.described.cap,
         difference=difference,
         compared=compared,
         language=options["language"] or "",
-        recognises=options["recognise"],
     )
-    write_import(out, model, record)
+    if language is None:
+        entry = NetworkEntry(kind="zoo")
+        save_model(out, model, subject=SubjectRecord(network=entry, letters=letters, origin=origin.to_json()))
+    else:
+        task = build_task(imported_task(origin, recognises=options["recognise"]))
+        write_subject(out, model, task, origin=origin.to_json(), letters=letters)
     layers = list(dict.fromkeys(layer.name for layer in model.config.layers))
     if as_json:
         item = {
             "out": str(out),
-            "library": record.library,
-            "kind": record.kind,
+            "library": origin.library,
+            "kind": origin.format,
             "layers": [layer.name for layer in model.config.layers],
             "parameters": model.num_parameters,
-            "letters": dict(zip(letters.names, letters.tokens, strict=True))
+            "letters": dict(zip(letters.alphabet, letters.tokens, strict=True))
             if options["letters"]
             else len(letters.tokens),
             "difference": difference,
@@ -117,6 +128,15 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     )
     click.echo("nothing is proved of these weights")
     click.echo(f"Next: nerode analyse {out}" + (f" · nerode prove {out}" if language is not None else ""))
+
+
+def _claim(out: Path, *, force: bool) -> None:
+    """Refuses a folder that holds something else than an import, before any work is done."""
+    claim_folder(out, holds=(SUBJECT_FILE,), form=SUBJECT_FORMAT, of="an import", force=force)
+    folder = Folder(out)
+    other = SUBJECT_FILE in folder and (RESULT in folder or folder.subject.imported is None)
+    if other and not force:
+        raise InputError(f"{out} holds another network; choose another folder, or fill it with --force")
 
 
 def _require_scores(language: Language, scores: int, *, recognises: bool) -> None:

@@ -84,12 +84,12 @@ class ArchitectureWeights:
             *(_claim_text(claim) for claim in self.claims),
         ]
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, language: Language) -> None:
         """Writes the weights beside their network, if there are any."""
         if self.found is not None:
             from nerode.proofs.floats import write_real_model
 
-            write_real_model(folder, self.found)
+            write_real_model(folder, self.found, language)
 
     def to_json(self) -> dict[str, Any] | None:
         """Returns the weights for programs; None where they were not asked for."""

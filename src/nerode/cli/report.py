@@ -34,7 +34,7 @@ from nerode.core import (
     plural,
     write_atomically,
 )
-from nerode.records import IMPORT_FILE, Measure
+from nerode.records import Measure, is_import
 from nerode.report import (
     Figure,
     RunReport,
@@ -134,7 +134,7 @@ def report(
         claim_file(path, force=force)
     if figures is not None:
         claim_folder(figures, holds=("*.svg", "*.pdf"), of="figures of nerode", force=force)
-    imports = [folder for folder in runs if (folder / IMPORT_FILE).exists()]
+    imports = [folder for folder in runs if is_import(folder)]
     others = tuple(folder for folder in runs if folder not in imports)
     found, left_out = read_run_files(others) if others else ([], [])
     if imports:

@@ -20,7 +20,7 @@ from nerode.languages.ngrams import BackoffModel, NgramLanguage
 from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 from nerode.proofs import read_language, read_network, stated_claims
-from nerode.records import IMPORT_FILE, RESULT, first_prefixes
+from nerode.records import RESULT, SUBJECT_FILE, Folder, first_prefixes
 
 if TYPE_CHECKING:
     from nerode.proofs.floats import ModelReader
@@ -123,11 +123,13 @@ def _answer_line(legal: Legal | None, read: str, alphabet: Alphabet) -> str:
 
 def _about_other_models(folder: Path) -> str:
     """Returns the words for a folder of a training run or of another library; empty for compiled networks."""
-    if (folder / IMPORT_FILE).exists():
-        return "holds weights of another library: nothing is proved of them"
     if (folder / RESULT).exists():
         return "is a training run: `nerode prove` says what is proved of it"
-    return ""
+    if not (folder / SUBJECT_FILE).exists() or Folder(folder).subject.network.kind == "exact":
+        return ""
+    if Folder(folder).subject.imported is None:
+        return "holds saved weights: nothing is proved of them"
+    return "holds weights of another library: nothing is proved of them"
 
 
 def run_subject(folder: Path, about: str, texts: Iterator[str], *, trust_code: bool, as_json: bool) -> None:

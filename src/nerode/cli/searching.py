@@ -18,12 +18,11 @@ from nerode.proofs import (
     CheckResult,
     check_folder,
     claim_to_json,
-    is_polished,
     read_float_certificate,
     read_language,
     read_network,
-    run_of,
 )
+from nerode.records import Folder
 from nerode.report import claim_line, language_line
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def search_claims(
     eps = _read_eps(options["eps"], options)
     if options["save"] and not wanted:
         raise InputError("--save keeps proofs in floats; say in which with --dtype")
-    if run_of(folder) is not None or (folder / "result.json").exists() or is_polished(folder):
+    if Folder(folder).subject.network.kind != "exact":
         raise InputError(f"these searches are for compiled networks, and {folder} is none; leave them out")
     questions = [question for question in _KNOWN if options[question]]
     result = check_folder(folder, budget=budget)

@@ -29,9 +29,8 @@ from nerode.proofs import (
     levels,
     read_language,
     read_network,
-    run_of,
 )
-from nerode.records import RESULT, read_settlement
+from nerode.records import RESULT, Folder, read_run, read_settlement
 from nerode.report import claim_line, language_line, polished_lines
 
 if TYPE_CHECKING:
@@ -80,23 +79,19 @@ def verify(
 
         click.echo("searches are part of `nerode prove` now, with the same options", err=True)
         search_claims(folder, moved, save=moved["save"], as_json=as_json, budget=budget)
-    if formal and (is_polished(folder) or (folder / RESULT).exists()):
+    if formal and ((folder / RESULT).exists() or Folder(folder).subject.network.kind != "exact"):
         raise InputError(f"{folder} is no compiled network; --formal is about the proofs of exact networks")
     # A folder with the result of a run is a run, whatever else lies in it.
-    if is_polished(folder) and not (folder / RESULT).exists():
-        _verify_polished(folder, as_json, budget)
-    replayed = _replayed(folder, budget, trust_code=trust_code)
-    if replayed is not None:
-        replay, about = replayed
-        _conclude(replay, [*map(claim_line, replay.claims), f"about {about}"], as_json, about=about)
-    result, about = _check(folder, budget)
+    if Folder(folder).subject.network.kind != "exact" or (folder / RESULT).exists():
+        if is_polished(folder):
+            _verify_polished(folder, as_json, budget)
+        _verify_weights(folder, budget, trust_code=trust_code, as_json=as_json)
+    result = _check(folder, budget)
     known = levels(folder, result.claims) if formal else [CHECKED] * len(result.claims)
-    # Inside a run, other certificates than its own proof are about other weights.
-    stored = result.ok and run_of(folder) is None
-    floats, weights, skipped = _replay_stored(folder, budget) if stored else ([], [], "")
+    floats, weights, skipped = _replay_stored(folder, budget) if result.ok else ([], [], "")
     failed = [seen for seen in (*floats, *weights) if seen.failure is not None]
     if as_json:
-        item = _object(result, known) | ({"about": about} if about else {})
+        item = _object(result, known)
         if floats:
             item["floats"] = {seen.dtype: _replay_object(seen) for seen in floats}
             item["claims"] += [_claim(claim) for seen in floats for claim in seen.claims]
@@ -111,12 +106,77 @@ def verify(
         _print(folder, result, known, floats, weights)
         if formal:
             click.echo(_trusted(result.claims, known))
-        if about:
-            click.echo(f"about {about}")
         if skipped:
             click.echo(skipped, err=True)
     shown = bool(result.claims or [claim for seen in (*floats, *weights) for claim in seen.claims])
     sys.exit(1 if failed or not result.ok else 0 if shown else NOTHING_PROVED)
+
+
+def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: bool) -> NoReturn:
+    """Replays the proof with which weights were settled; it imports neither searches nor theory."""
+    from nerode.proofs.replay import is_proof, open_subject, replay_settled
+
+    settled, place = read_settlement(folder), Folder(folder)
+    if settled is None or settled.status != "proved":
+        known = "without a proof of its own" if settled is None else settled.status
+        raise InputError(
+            f"{folder} is {known}; there is no proof to replay (`nerode prove {folder}` looks for one)"
+        )
+    build = _own_module(folder) if trust_code else None
+    subject = open_subject(place, build=build)
+    about = f"the weights in {folder.resolve().name}, asked for {subject.about}"
+    if (folder / RESULT).exists():
+        from nerode.tasks import build_task
+        from nerode.training import require_question
+
+        record = read_run(folder)
+        task = build_task(record.spec.task)
+        require_question(task, subject.question)
+        name = getattr(getattr(task, "language", None), "name", task.name)
+        about = f"the weights of the run {folder.resolve().name}, asked for {name}"
+    found = replay_settled(folder, subject, budget=budget)
+    lines = [*map(claim_line, found.claims), f"about {about}; answers are {subject.reading}"]
+    if subject.record.imported is not None:
+        lines.append(f"letters by their tokens, as they were named when it was imported: {subject.letters}")
+    if "made_on" in found.details:
+        lines.append(_arithmetic_line(found.details))
+    proved = found.failure is None and is_proof(subject.asked, found)
+    if found.failure is None and not proved:
+        lines.append("not proved: the claims do not cover every word that is asked about and is read alone")
+    result = CheckResult(ok=found.failure is None, claims=found.claims, failure=found.failure)
+    if as_json:
+        item = _object(result) | {"ok": proved}
+        if result.ok:
+            item |= {"about": about, "letters": str(subject.letters), **found.details}
+        click.echo(json.dumps(item, ensure_ascii=False))
+    elif result.failure is not None:
+        print_failure("refused", result.failure)
+    else:
+        click.echo("\n".join(lines))
+    sys.exit(1 if result.failure is not None else 0 if proved else NOTHING_PROVED)
+
+
+def _own_module(folder: Path) -> Any:
+    """The maker of the user's own module of a run, whose code is trusted."""
+    from nerode.training import own_builder, run_builder
+
+    if not (folder / RESULT).exists():
+        return None
+    record = read_run(folder)
+    return run_builder(record, own_builder(record.spec.model, recorded=record.complete.files))
+
+
+def _arithmetic_line(details: dict[str, Any]) -> str:
+    """The difference between the arithmetic of the search and that of this replay."""
+    here, there = details["arithmetic"], details["made_on"]
+    if not isinstance(there, dict):
+        return "the evidence does not say on which arithmetic it was found; it was replayed on this one"
+    odd = [
+        f"{key} {there.get(key)!r}, here {here.get(key)!r}"
+        for key in sorted({*here, *there})
+        if here.get(key) != there.get(key)
+    ]
+    return f"found on another arithmetic ({'; '.join(odd)}); it was replayed on this one and holds here"
 
 
 def _replay_stored(folder: Path, budget: Budget) -> tuple[list[Replayed], list[Replayed], str]:
@@ -144,17 +204,16 @@ def _up_to_failure(replays: Iterator[Replayed]) -> list[Replayed]:
     return found
 
 
-def _check(folder: Path, budget: Budget) -> tuple[CheckResult, str]:
-    """The check of a certificate, and which weights it is about if it lies in the folder of a run."""
-    if run_of(folder) is None:
-        if not (folder / CERTIFICATE_FILE).exists() and any(folder.glob("model/certificate.*.json")):
-            # Nothing is known of the network that explains the weights; their own certificates count.
-            return CheckResult(ok=True, claims=(), failure=None), ""
-        return check_folder(folder, budget=budget), ""
-    from nerode.analysis.proofs import check_proof
-
-    found = check_proof(folder, budget=budget)
-    return found.result, found.about
+def _check(folder: Path, budget: Budget) -> CheckResult:
+    """The check of the certificate of a network by the kernel."""
+    if not (folder / CERTIFICATE_FILE).exists() and any(folder.glob("model/certificate.*.json")):
+        # Nothing is known of the network that explains the weights; their own certificates count.
+        return CheckResult(ok=True, claims=(), failure=None)
+    found = check_folder(folder, budget=budget)
+    if found.ok:
+        # What the kernel has read are the files of the subject, and none is a link.
+        Folder(folder).require_files()
+    return found
 
 
 def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
@@ -163,32 +222,12 @@ def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
     failure = None if found.ok else Failure(what=found.problem, entry=POLISH_FILE)
     result = CheckResult(ok=found.ok, claims=found.claims, failure=failure)
     lines = polished_lines(margin=found.margin, length=found.length, dtype=found.dtype)
-    _conclude(result, [f"products in {found.group}, {found.letters} letters", lines], as_json)
-
-
-def _replayed(folder: Path, budget: Budget, *, trust_code: bool) -> tuple[CheckResult, str] | None:
-    """The replay of a run's proof, and of what; None for another kind of folder."""
-    if not (folder / RESULT).exists():
-        return None
-    settled = read_settlement(folder)
-    if settled is None:
-        raise InputError(f"{folder} is a run without a proof; `nerode prove {folder}` looks for one")
-    from nerode.analysis.settle import replay_settlement
-
-    found = replay_settlement(folder, budget=budget, trust_code=trust_code)
-    about = f"the weights of the run {folder.resolve().name}"
-    return found, f"{about}, asked for {settled.about}"
-
-
-def _conclude(result: CheckResult, lines: list[str], as_json: bool, *, about: str = "") -> NoReturn:
-    """Prints the result of a replay, with these lines if it holds, and ends the command."""
     if as_json:
-        known = {"about": about} if about and result.ok else {}
-        click.echo(json.dumps(_object(result) | known, ensure_ascii=False))
+        click.echo(json.dumps(_object(result), ensure_ascii=False))
     elif result.failure is not None:
         print_failure("refused", result.failure)
     else:
-        click.echo("\n".join(lines))
+        click.echo(f"products in {found.group}, {found.letters} letters\n{lines}")
     sys.exit(0 if result.ok else 1)
 
 
@@ -218,7 +257,7 @@ def _print(
             if seen.failure is not None:
                 print_failure(f"{place[2:] or seen.dtype} refused", seen.failure)
             elif "made_on" in seen.details:
-                click.echo(f"  {seen.dtype}: made on another arithmetic; the replay is on this one", err=True)
+                click.echo(f"  {seen.dtype}: {_arithmetic_line(seen.details)}", err=True)
 
 
 def _claim(claim: Claim, level: str = CHECKED) -> dict[str, Any]:

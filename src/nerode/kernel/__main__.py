@@ -17,7 +17,7 @@ from nerode.kernel.work import OverBudget, Unreadable, WorkBudget
 def main(arguments: list[str] | None = None) -> int:
     """Checks the folders that are named on the command line and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m nerode.kernel", description="Re-checks certificates.")
-    parser.add_argument("folder", nargs="+", help="with config.json, language.json and certificate.json")
+    parser.add_argument("folder", nargs="+", help="with network.json, language.json and certificate.json")
     parser.add_argument("--max-seconds", type=float, default=60.0, help="CPU seconds per folder (60)")
     parser.add_argument("--max-cells", type=int, default=1_000_000, help="cells of one walk (1,000,000)")
     given = parser.parse_args(arguments)

@@ -6,7 +6,7 @@ What is verified of a certificate:
 2. every claim names a method with evidence, and all evidence is used by a claim;
 3. each claim follows from what the method re-derives from the evidence (`first_not_implied`).
 
-    folder     config.json (network)   language.json   certificate.json
+    folder     network.json   language.json   certificate.json
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from nerode.kernel.work import Unreadable, WorkBudget, WorkCount
 
 Json = Any
 
-NETWORK_FILE = "config.json"
+NETWORK_FILE = "network.json"
 LANGUAGE_FILE = "language.json"
 CERTIFICATE_FILE = "certificate.json"
 

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
         answer_names,
         answer_text,
         asked_of,
+        describe_question,
         legal_bits,
         legal_text,
+        question_from_description,
     )
     from nerode.languages.resolve import (
         describe_language,
@@ -70,8 +72,9 @@ __getattr__, __dir__, __all__ = attach(
             "prefix_closure union"
         ),
         "nerode.languages.questions": (
-            "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question answer_names "
-            "answer_text asked_of legal_bits legal_text"
+            "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question "
+            "describe_question question_from_description answer_names answer_text asked_of legal_bits "
+            "legal_text"
         ),
         "nerode.languages.resolve": (
             "describe_language is_named_rightly language_from_description language_hash looks_like_a_file "

@@ -26,7 +26,14 @@ from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Refutation
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.language import Language, Legal
 from nerode.languages.moore import Moore
-from nerode.languages.resolve import definition_hash, language_hash
+from nerode.languages.resolve import (
+    FORMAT,
+    VERSION,
+    definition_hash,
+    describe_language,
+    language_from_description,
+    language_hash,
+)
 from nerode.records import Bits
 
 Json = Any
@@ -314,6 +321,44 @@ def _canonical(machine: Moore) -> Moore:
     return Moore.explore(
         machine.alphabet, start, advance, lambda state: OUTSIDE if state < 0 else machine.outputs[state]
     ).minimise()
+
+
+def describe_question(question: Question) -> Json:
+    """Returns what a question is about as plain values: a language or a machine."""
+    if isinstance(question, LanguageQuestion):
+        return describe_language(question.language)
+    assert isinstance(question, MooreQuestion)
+    definition = question.definition()
+    return {"format": FORMAT, "version": VERSION, "name": question.name, "definition": definition}
+
+
+def question_from_description(
+    data: Json,
+    *,
+    name: str,
+    asks: Literal["next", "end", "class"],
+    words: Literal["all", "valid", "strongest"] = "strongest",
+) -> Question:
+    """Returns the question about what plain values describe.
+
+    Raises:
+        InputError: if they do not have the form that `describe_question` writes.
+    """
+    if asks != "class":
+        return LanguageQuestion(language_from_description(data), asks, words)
+    try:
+        if (data["format"], data["version"]) != (FORMAT, VERSION) or data["definition"]["form"] != "moore":
+            raise InputError("this is no machine whose classes could be asked for")
+        found = data["definition"]
+        machine = Moore(
+            alphabet=Alphabet(tuple(found["alphabet"])),
+            transitions=found["transitions"],
+            start=found["start"],
+            outputs=tuple(map(str, found["outputs"])),
+        )
+        return MooreQuestion(name, machine, tuple(map(str, found["classes"])))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"this is not a machine: {type(error).__name__} at {error}") from None
 
 
 def asked_of(language: Language | Question, task: str | None = None) -> Question:

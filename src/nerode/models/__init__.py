@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from nerode.models.config import ModelConfig, model_config, spec_config
     from nerode.models.exact_gates import ExactGates, GateForm, ThreeValuedGates
     from nerode.models.folder import (
-        CONFIG_FILE,
-        MAX_WEIGHTS_BYTES,
-        MODEL_FORMAT,
         TORCH_DTYPES,
-        WEIGHTS_FILE,
         dtype_of,
         fill_weights,
         read_model,
@@ -63,10 +59,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.models.config": "ModelConfig model_config spec_config",
         "nerode.models.exact_gates": "ExactGates GateForm ThreeValuedGates",
-        "nerode.models.folder": (
-            "CONFIG_FILE MAX_WEIGHTS_BYTES MODEL_FORMAT TORCH_DTYPES WEIGHTS_FILE dtype_of fill_weights "
-            "read_model read_tensors save_model"
-        ),
+        "nerode.models.folder": "TORCH_DTYPES dtype_of fill_weights read_model read_tensors save_model",
         "nerode.models.kernels.arguments": "dtype_name",
         "nerode.models.model": "LayerBlock Model build_model part_of",
         "nerode.models.native.calls": "fixed_bits num_threads share_threads",

@@ -1,12 +1,12 @@
-"""A model on disk: config.json and model.safetensors, checked before they are written or believed.
+"""Weights on disk: subject.json and model.safetensors, checked before they are written or believed.
 
 Nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,23 @@ from nerode.core import (
     FormatError,
     InputError,
     from_mapping,
-    read_bytes,
     to_mapping,
     whole_folder,
     write_atomically,
 )
+from nerode.kernel import LANGUAGE_FILE, content_hash
 from nerode.models.config import ModelConfig
 from nerode.models.kernels.arguments import dtype_name
 from nerode.models.model import Model
-from nerode.records import ModelClaim, claims_from_json, claims_to_json, unexamined
-
-WEIGHTS_FILE = "model.safetensors"
-MAX_WEIGHTS_BYTES = 20_000_000_000
+from nerode.records import (
+    SUBJECT_FILE,
+    WEIGHTS_FILE,
+    Folder,
+    NetworkEntry,
+    SubjectRecord,
+    hash_tensors,
+    unexamined,
+)
 
 TORCH_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPES}
 """The types of torch by their names, the widest first."""
@@ -48,7 +53,7 @@ def weights_of(module: nn.Module) -> dict[str, Tensor]:
     Raises:
         InputError: if one is not finite.
     """
-    tensors = {name: value.detach().contiguous().cpu() for name, value in module.state_dict().items()}
+    tensors = {name: value.detach().cpu().clone().contiguous() for name, value in module.state_dict().items()}
     for name, value in tensors.items():
         if not is_finite(value):
             raise InputError(f"the weight {name} is not finite; nothing was written")
@@ -61,13 +66,6 @@ def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
         return load(content)
     except SafetensorError as error:
         raise FormatError(f"is not a safetensors file: {error}", path=path) from None
-
-
-def read_notes(content: bytes) -> dict[str, str]:
-    """Returns what was noted in a safetensors file, whose tensors have been read before."""
-    length = int.from_bytes(content[:8], "little")
-    notes: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-    return notes
 
 
 def fill_weights(module: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
@@ -102,56 +100,50 @@ def _show(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
 
 
-CONFIG_FILE = "config.json"
-MODEL_FORMAT = "nerode-model"
-VERSION = 1
+def save_model(
+    folder: Path | str,
+    model: nn.Module,
+    *,
+    subject: SubjectRecord | None = None,
+    language: dict[str, Any] | None = None,
+) -> SubjectRecord:
+    """Writes a model into a folder and returns its subject; an older model there is replaced.
 
-CONFIG_NOTE = "config"
-"""Under this name the weights note the hash of the settings that they belong to."""
-
-CLAIMS_NOTE = "claims"
-"""Under this name the weights note what was known of the model when it was written."""
-
-MAX_CONFIG_BYTES = 10_000_000
-
-
-def _with_ordered_notes(content: bytes) -> bytes:
-    """The same safetensors file with its notes in order; the library writes them in any, so hashes differ."""
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size])
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + content[8 + size :]
-
-
-def save_model(folder: Path | str, model: Model) -> None:
-    """Writes a model into a folder; an older model there is replaced, its weights first.
+    Args:
+        folder: to write.
+        model: of the zoo, or a module of the user's own, of which the weights alone are written.
+        subject: letters, reading, question and origin; nothing is known of them without it.
+        language: what the question is about.
 
     Raises:
         InputError: if a weight is not finite, or the folder cannot be written.
     """
-    folder = Path(folder)
-    settings = to_mapping(model.config.complete())
-    notes = {CONFIG_NOTE: _hash(settings)}
-    if model.claims:
-        notes[CLAIMS_NOTE] = json.dumps(claims_to_json(model.claims), ensure_ascii=False)
-    weights = _with_ordered_notes(save(weights_of(model), metadata=notes))
-    config = {
-        "format": MODEL_FORMAT,
-        "version": VERSION,
-        "dtype": dtype_of(model),
-        "weights": hashlib.sha256(weights).hexdigest(),
-        "model": settings,
-    }
-    text = json.dumps(config, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    # The config holds the hash of the weights, so a folder that was written by halves is refused.
-    with whole_folder(folder) as place:
-        write_atomically(place / WEIGHTS_FILE, weights)
-        write_atomically(place / CONFIG_FILE, text)
+    content = save(weights_of(model))
+    entry = NetworkEntry(kind="module", dtype=dtype_of(model))
+    if isinstance(model, Model):
+        names = dict.fromkeys(layer.name for layer in model.config.layers)
+        settings = to_mapping(model.config.complete())
+        entry = NetworkEntry(kind="zoo", target=",".join(names), dtype=dtype_of(model), config=settings)
+    elif subject is not None:
+        entry = replace(entry, code=subject.network.code)
+    files = {WEIGHTS_FILE: hash_tensors(content)}
+    if language is not None:
+        files[LANGUAGE_FILE] = content_hash(language)
+    found = replace(subject or SubjectRecord(network=entry), network=entry, files=files)
+    # The subject holds the hashes of the files, so a folder that was written by halves is refused.
+    with whole_folder(Path(folder)) as place:
+        write_atomically(place / WEIGHTS_FILE, content)
+        if language is not None:
+            write_atomically(place / LANGUAGE_FILE, _text(language))
+        write_atomically(place / SUBJECT_FILE, _text(found.to_json()))
+    return found
 
 
-def read_model(folder: Path | str, *, dtype: torch.dtype | None = None) -> Model:
+def _text(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def read_model(folder: Folder | Path | str, *, dtype: torch.dtype | None = None) -> Model:
     """Returns the model of a folder.
 
     Args:
@@ -161,67 +153,31 @@ def read_model(folder: Path | str, *, dtype: torch.dtype | None = None) -> Model
     Raises:
         FormatError: if a file is missing, was altered, or does not fit the other.
     """
-    path, weights_path = Path(folder) / CONFIG_FILE, Path(folder) / WEIGHTS_FILE
-    data = _read_json(path)
-    weights = read_bytes(weights_path, max_bytes=MAX_WEIGHTS_BYTES)
-    if hashlib.sha256(weights).hexdigest() != data["weights"]:
-        raise FormatError(f"is not the file that {path} was written with", path=weights_path)
-    tensors = read_tensors(weights, weights_path)
-    model = _build(data, path)
-    fill_weights(model, tensors, weights_path)
-    # Last, because what does not fit is told more exactly above. Older folders do not have the note.
-    notes = read_notes(weights)
-    if notes.get(CONFIG_NOTE, _hash(data["model"])) != _hash(data["model"]):
-        raise FormatError(f"was altered after {weights_path} was written with it", path=path)
-    model.claims = stated_claims(notes, weights_path, dtype=data["dtype"])
+    folder = folder if isinstance(folder, Folder) else Folder(folder)
+    entry, path = folder.subject.network, folder.path / SUBJECT_FILE
+    if entry.kind != "zoo" or entry.dtype not in TORCH_DTYPES:
+        raise FormatError(f"names {_named(entry)}, not a model of the zoo with a type of floats", path=path)
+    content = folder.weights
+    if folder.file_hash(WEIGHTS_FILE) != folder.subject.files.get(WEIGHTS_FILE):
+        raise FormatError(f"is not the file that {path} was written with", path=folder.path / WEIGHTS_FILE)
+    model = _build(entry, path)
+    fill_weights(model, read_tensors(content, folder.path / WEIGHTS_FILE), folder.path / WEIGHTS_FILE)
+    model.claims = (unexamined(f"{path} says nothing about what its model does.", dtype=entry.dtype),)
     return model if dtype is None else model.to(dtype)
 
 
-def stated_claims(notes: dict[str, str], path: Path, *, dtype: str) -> tuple[ModelClaim, ...]:
-    """Returns what is known of weights that were read: nothing, but for what their file states.
-
-    Raises:
-        FormatError: if the file states something that is no claim.
-    """
-    if CLAIMS_NOTE not in notes:
-        return (unexamined(f"{path.name} says nothing about what its model does.", dtype=dtype),)
-    try:
-        found = claims_from_json(json.loads(notes[CLAIMS_NOTE]), path=str(path))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"has claims that are not JSON: {error}", path=path) from None
-    stated = "; ".join(str(claim) for claim in found)
-    return (unexamined(f"{path.name} states, which was not checked again: {stated}.", dtype=dtype),)
+def _named(entry: NetworkEntry) -> str:
+    return f"a network of the kind {entry.kind!r} in {entry.dtype}"
 
 
-def _build(data: Any, path: Path) -> Model:
+def _build(entry: NetworkEntry, path: Path) -> Model:
     """The model of a config, with weights that are still to be filled in."""
     try:
-        config = from_mapping(ModelConfig, data["model"], where="model")
-        return Model(config).to(TORCH_DTYPES[data["dtype"]])
+        config = from_mapping(ModelConfig, entry.config, where="config")
+        return Model(config).to(TORCH_DTYPES[str(entry.dtype)])
     except InputError as error:
         raise FormatError(str(error), path=path) from None
     except (RuntimeError, MemoryError) as error:
         # torch has no class of its own for memory that is not to be had.
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FormatError(f"describes a model that cannot be built here: {what}", path=path) from None
-
-
-def _read_json(path: Path) -> Any:
-    content = read_bytes(path, max_bytes=MAX_CONFIG_BYTES)
-    try:
-        data: Any = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=path) from None
-    if not isinstance(data, dict) or data.get("format") != MODEL_FORMAT:
-        raise FormatError(f"is not the config of a model: its format is not {MODEL_FORMAT!r}", path=path)
-    if data.get("version") != VERSION:
-        raise FormatError(f"has version {data.get('version')!r}; this nerode reads {VERSION}", path=path)
-    if data.get("dtype") not in tuple(TORCH_DTYPES) or not isinstance(data.get("weights"), str):
-        raise FormatError("does not name the type and the hash of the weights", path=path)
-    return {"model": {}, **data}
-
-
-def _hash(settings: Any) -> str:
-    """The SHA-256 of settings, however their JSON is laid out."""
-    text = json.dumps(settings, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

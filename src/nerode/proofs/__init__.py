@@ -40,19 +40,14 @@ if TYPE_CHECKING:
     from nerode.proofs.certification import certify
     from nerode.proofs.coq import CoqFile, NotPrintable, folder_to_coq
     from nerode.proofs.folder import (
-        RUN_WEIGHTS,
         check,
         check_folder,
         claim_network_folder,
-        find_link,
         graph_claims,
         read_float_certificate,
         read_language,
         read_network,
-        run_of,
-        run_tensor_hash,
         stated_claims,
-        tensor_hash,
         write_certificate,
         write_folder,
     )
@@ -82,9 +77,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.certification": "certify",
         "nerode.proofs.coq": "CoqFile NotPrintable folder_to_coq",
         "nerode.proofs.folder": (
-            "RUN_WEIGHTS check check_folder claim_network_folder find_link graph_claims "
-            "read_float_certificate read_language read_network run_of run_tensor_hash stated_claims "
-            "tensor_hash write_certificate write_folder"
+            "check check_folder claim_network_folder graph_claims read_float_certificate read_language "
+            "read_network stated_claims write_certificate write_folder"
         ),
         "nerode.proofs.formal": "CHECKED FORMAL formal_senses levels",
         "nerode.proofs.polished": (

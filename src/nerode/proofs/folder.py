@@ -1,9 +1,8 @@
-"""A network on disk: config.json, language.json, certificate.json; written, read and checked again."""
+"""A network on disk: network.json, language.json, certificate.json; written, read and checked again."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from nerode.core import (
     FormatError,
     InputError,
     claim_folder,
-    read_bytes,
     read_json,
     whole_folder,
     write_atomically,
@@ -31,39 +29,36 @@ from nerode.kernel import (
     Certificate,
     CheckResult,
     Claim,
-    Failure,
     OverBudget,
     Unreadable,
     certificate_from_json,
     certificate_to_json,
+    content_hash,
 )
 from nerode.languages import Language, describe_language, language_from_description
 from nerode.network import NETWORK_FORMAT, Network, network_from_json, network_to_json
 from nerode.proofs.proving import exceeded, kernel_budget
-from nerode.records import RESULT, ModelClaim, hash_tensors, unexamined
+from nerode.records import (
+    SUBJECT_FILE,
+    WEIGHTS_FILE,
+    AskedQuestion,
+    Letters,
+    ModelClaim,
+    NetworkEntry,
+    SubjectRecord,
+    unexamined,
+)
 
 Json = Any
 
-RUN_WEIGHTS = Path("model") / "model.safetensors"
-"""The weights of a run, in its folder."""
-
 MODEL_FOLDER = "model"
 """The weights of a real architecture, in the folder of its network."""
-
-OWN_WEIGHTS = Path("model") / "weights.safetensors"
-"""The weights of a run of a model of the user's own."""
-
-MAX_WEIGHTS = 1 << 31
-"""Bytes of weights; larger files are not read."""
 
 _MAX_FLOATS = 1 << 26
 """Bytes of a certificate for a float format."""
 
 _FOLDERS = "`nerode compile … -o DIR` writes such a folder"
 """What to do about a folder that has no network."""
-
-OLD_VERSION = 1
-"""Certificates of this version are not read."""
 
 
 def write_folder(
@@ -86,17 +81,26 @@ def write_folder(
     except OSError as error:
         raise InputError(f"cannot write into {folder}: {error.strerror}; choose another folder") from None
     with whole_folder(folder) as place:
-        write_atomically(place / LANGUAGE_FILE, _text(describe_language(language, budget)))
-        write_atomically(place / NETWORK_FILE, _text(network_to_json(network)))
+        described, written = describe_language(language, budget), network_to_json(network)
+        write_atomically(place / LANGUAGE_FILE, _text(described))
+        write_atomically(place / NETWORK_FILE, _text(written))
+        subject = SubjectRecord(
+            network=NetworkEntry(kind="exact", target=network.target),
+            letters=Letters.numbered(network.alphabet.symbols),
+            question=AskedQuestion(name=language.name, asks="next"),
+            origin={"kind": "trained" if network.origin.weights else "compiled"},
+            files={NETWORK_FILE: content_hash(written), LANGUAGE_FILE: content_hash(described)},
+        )
+        write_atomically(place / SUBJECT_FILE, _text(subject.to_json()))
         if certificate is not None:
             write_certificate(place / CERTIFICATE_FILE, certificate)
 
 
 def _remove_model(place: Path) -> None:
     """Removes the weights of an older network with their certificates; other files there stay."""
-    if not (place / NETWORK_FILE).is_file():
+    if not (place / SUBJECT_FILE).is_file():
         return
-    names = (NETWORK_FILE, RUN_WEIGHTS.name, *(float_path(place, dtype).name for dtype in DTYPES))
+    names = (SUBJECT_FILE, WEIGHTS_FILE, LANGUAGE_FILE, *(float_path(place, dtype).name for dtype in DTYPES))
     for name in names:
         (place / name).unlink(missing_ok=True)
     if not any(place.iterdir()):
@@ -136,9 +140,16 @@ def read_float_certificate(folder: Path, dtype: str) -> Certificate | None:
         FormatError: if it does not read.
     """
     path = float_path(folder, dtype)
-    if not path.exists():
-        return None
-    content = read_json(path, max_bytes=_MAX_FLOATS)
+    return read_certificate(path) if path.exists() else None
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Returns the certificate in a file.
+
+    Raises:
+        FormatError: if it does not read.
+    """
+    content = read_json(path, max_bytes=_MAX_FLOATS, hint="`nerode prove` writes it")
     try:
         return certificate_from_json(content)
     except (InputError, ValueError, RecursionError) as error:
@@ -171,36 +182,11 @@ def read_language(folder: Path) -> Language:
         raise FormatError(str(error), path=folder / LANGUAGE_FILE) from None
 
 
-def tensor_hash(path: Path) -> str:
-    """Returns the SHA-256 of the names, types, shapes and bytes of the tensors in a safetensors file.
-
-    Raises:
-        FormatError: if the file is missing or is no such file.
-    """
-    try:
-        return hash_tensors(read_bytes(path, max_bytes=MAX_WEIGHTS))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise FormatError("is no file of safetensors", path=path) from None
-
-
-def run_tensor_hash(run: Path) -> str:
-    """Returns the hash of the tensors of a run; a model of the user's own keeps them in another file.
-
-    Raises:
-        FormatError: if there is no such file.
-    """
-    own = run / OWN_WEIGHTS
-    return tensor_hash(own if own.exists() else run / RUN_WEIGHTS)
-
-
 def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckResult:
     """Returns whether the kernel accepts the certificate in a folder.
 
-    Inside the folder of a run the network must also name the weights of this run.
-
     Raises:
-        FormatError: for a file that is missing, too large, cut short or not what it should be, and for a
-            certificate of version 1.
+        FormatError: for a file that is missing, too large, cut short or not what it should be.
         BudgetExceeded: if the budget ends before the check does.
     """
     folder = Path(folder)
@@ -209,57 +195,13 @@ def check_folder(folder: Path | str, *, budget: Budget | None = None) -> CheckRe
         if result.ok:
             # The kernel reads what it needs; what it accepts must also be a network of nerode.
             read_network(folder), read_language(folder)
-        failure = _other_weights(folder) if result.ok else None
-        return result if failure is None else CheckResult(ok=False, claims=(), failure=failure)
+        return result
     except Unreadable as error:
-        if _is_old(folder / CERTIFICATE_FILE):
-            raise FormatError(
-                f"is a certificate of version {OLD_VERSION}",
-                path=folder / CERTIFICATE_FILE,
-                hint="`nerode compile` writes the network and its certificate again",
-            ) from None
         missing = "No such file" in error.what or "Not a directory" in error.what
         hint = _FOLDERS if missing else ""
         raise FormatError(error.what, path=error.path or folder, hint=hint) from None
     except OverBudget as stop:
         raise exceeded(stop, budget) from None
-
-
-def _other_weights(folder: Path) -> Failure | None:
-    """The failure of a proof that lies in the folder of a run and is not about its weights."""
-    run = run_of(folder)
-    if run is None:
-        return None
-    if failure := find_link(run):
-        return failure
-    stated = read_network(folder).origin.weights
-    weights = run / RUN_WEIGHTS
-    if weights.is_file() and stated == tensor_hash(weights):
-        return None
-    return Failure(
-        what=f"the proof is not about the weights of the run in {run.name}, in whose folder it lies",
-        entry="network.origin.weights",
-    )
-
-
-def run_of(folder: Path) -> Path | None:
-    """Returns the run in whose folder another folder lies, by its path as it is given; None if in none.
-
-    A link is not followed: what it leads to belongs to another run.
-    """
-    parent = Path(os.path.abspath(folder)).parent
-    return parent if os.path.lexists(parent / RESULT) else None
-
-
-def find_link(run: Path) -> Failure | None:
-    """Returns the failure that something in the folder of a run is a link; the folder itself may be one."""
-    for place, folders, files in os.walk(run):
-        for path in (Path(place) / name for name in sorted([*folders, *files])):
-            if path.is_symlink():
-                entry = str(path.relative_to(run))
-                what = f"{entry} in the run {run.name} is a link; the files of a run lie in its own folder"
-                return Failure(what=what, entry=entry)
-    return None
 
 
 def stated_claims(folder: Path) -> tuple[Claim, ...]:
@@ -307,18 +249,6 @@ def check(network: Json, language: Json, certificate: Json, *, budget: Budget | 
         raise FormatError(error.what, path=error.path or "certificate") from None
     except OverBudget as stop:
         raise exceeded(stop, budget) from None
-
-
-def _is_old(path: Path) -> bool:
-    """Whether a file is a certificate of version 1."""
-    try:
-        data = _read(path)
-    except FormatError:
-        return False
-    return isinstance(data, dict) and (data.get("format"), data.get("version")) == (
-        kernel.FORMAT,
-        OLD_VERSION,
-    )
 
 
 def _read(path: Path) -> Json:

@@ -1,6 +1,6 @@
 """The files of a polished network, read by its checker with every entry looked at; and bounds on its numbers.
 
-config.json         the model: one layer of orthogonal blocks, and the SHA-256 of its weights
+subject.json        the model: one layer of orthogonal blocks, and the hash of its weights
 model.safetensors   its weights
 polish.json         the certificate; its words and names are here, so that maker and checker have the same
 
@@ -10,7 +10,6 @@ spectral norms are those of the complex one. Arrays hold Python integers; a valu
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,15 +27,13 @@ from nerode.core import (
     NerodeError,
     cosine_bounds,
     load_extra,
-    read_bytes,
     read_exact,
     read_json,
 )
 from nerode.languages.groups import FiniteMonoid, finite_monoid
+from nerode.records import WEIGHTS_FILE, Folder
 
 POLISH_FILE = "polish.json"
-CONFIG = "config.json"
-WEIGHTS = "model.safetensors"
 POLISH_FORMAT = "nerode-polish"
 POLISH_VERSION = 1
 
@@ -86,7 +83,7 @@ class StatedProof:
     Attributes:
         group: the group.
         letters: the element of each letter.
-        weights: SHA-256 of the weights.
+        weights: hash of the tensors.
         blocks: of the model in order.
         margin: claimed at the exact points.
         dtype: the floats that `length` is about.
@@ -205,15 +202,15 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
         FormatError: if a file is missing or damaged.
         Refused: if it is another model.
     """
-    content = read_bytes(folder / WEIGHTS, max_bytes=MAX_BYTES)
-    digest = hashlib.sha256(content).hexdigest()
+    place = Folder(folder)
+    content, digest = place.read(WEIGHTS_FILE, max_bytes=MAX_BYTES), place.file_hash(WEIGHTS_FILE)
     if digest != proof.weights:
         raise Refused("the weights are not those that the certificate was written for")
-    config = read_json(folder / CONFIG, max_bytes=MAX_BYTES)
-    blocks, size = _shape(config, proof)
-    if config.get("weights") != digest:
-        raise Refused("the config of the model names other weights")
-    tensors = _tensors(content, folder / WEIGHTS)
+    config = place.subject.network
+    blocks, size = _shape(config.config, proof)
+    if place.subject.files.get(WEIGHTS_FILE) != digest:
+        raise Refused("the subject names other weights")
+    tensors = _tensors(content, folder / WEIGHTS_FILE)
     expected = {
         "W.weight": (blocks * size * size, len(proof.letters)),
         "C.weight": (proof.group.order, blocks * size * size),
@@ -228,10 +225,8 @@ def read_weights(folder: Path, proof: StatedProof) -> Weights:
     if not all(np.isfinite(value).all() for value in tensors.values()):
         raise Refused("a weight is not finite")
     (dtype,) = dtypes
-    if config.get("dtype") != dtype:
-        raise Refused(
-            f"the config of the model says {str(config.get('dtype'))[:40]}, its weights are {dtype}"
-        )
+    if config.dtype != dtype:
+        raise Refused(f"the subject says {str(config.dtype)[:40]}, its weights are {dtype}")
     return Weights(
         dtype=dtype,
         size=size,
@@ -249,10 +244,9 @@ def _tensors(content: bytes, path: Path) -> dict[str, npt.NDArray[Any]]:
         raise FormatError(f"is not a safetensors file of float32 or float64: {error}", path=path) from None
 
 
-def _shape(config: Any, proof: StatedProof) -> tuple[int, int]:
+def _shape(model: Any, proof: StatedProof) -> tuple[int, int]:
     """The number of blocks and their size; refused unless the model is what the proof speaks of."""
     try:
-        model = config["model"]
         (layer,), (around,) = model["layers"], model["surroundings"]
         settings = layer["settings"]
         size = int(settings["size"])

@@ -69,6 +69,8 @@ FADING = "fading"
 BOXES = "boxes"
 EXACT_NETWORK = "exact"
 
+IN_BATCHES = "a proof was replayed in batches alone, and words that are read alone may round otherwise"
+
 LETTERS_FOR_SHORTENING = 400_000
 """Letters that are read to make a failing word shorter."""
 
@@ -328,11 +330,11 @@ class _Search:
             return None
         certificate = self.verdict.certificate
         self.partial = None if certificate is None else FoundProof(certificate=certificate)
-        if self.verdict.length == "all" and certificate is not None:
+        if self.verdict.is_proof and certificate is not None:
             return self._proved(CLOSURE, FoundProof(certificate=certificate), certificate.claims)
         if self.verdict.refutation is not None:
             return self._refuted_first(self.verdict.refutation)
-        self.reasons.append(self.verdict.reason)
+        self.reasons.append(self.verdict.reason or IN_BATCHES)
         return None
 
     def by_margins(self) -> Work[Settled | None]:

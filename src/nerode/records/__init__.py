@@ -33,30 +33,26 @@ if TYPE_CHECKING:
         TraceStrip,
         WordTrace,
     )
+    from nerode.records.folder import Folder, is_import
     from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
     from nerode.records.model_claims import (
         REFUTED,
         TESTED,
         ModelClaim,
-        claims_from_json,
         claims_to_json,
         first_prefixes,
         unexamined,
     )
     from nerode.records.run_record import (
-        IMPORT_FILE,
-        IMPORT_FORMAT,
         AxisScore,
         Divergence,
         HistoryRow,
-        ImportRecord,
         LengthScore,
         NotFinite,
         RunRecord,
         extrapolates_to,
         first_failing_length,
         join_scores,
-        read_import,
     )
     from nerode.records.settlement import (
         EXACT_NETWORK,
@@ -113,7 +109,18 @@ if TYPE_CHECKING:
         removable,
         run_name,
     )
-    from nerode.records.subject import Bits, Reading
+    from nerode.records.subject import (
+        SUBJECT_FILE,
+        SUBJECT_FORMAT,
+        WEIGHTS_FILE,
+        AskedQuestion,
+        Bits,
+        ImportOrigin,
+        Letters,
+        NetworkEntry,
+        Reading,
+        SubjectRecord,
+    )
     from nerode.records.tables import (
         CURVE,
         CellResult,
@@ -135,13 +142,12 @@ __getattr__, __dir__, __all__ = attach(
             "LoopCollapse Margins MetricAutomaton ProductNorm Source Spectrum StateClusters StateLayout "
             "StreamHorizon Stretch TraceStrip WordTrace"
         ),
+        "nerode.records.folder": "Folder is_import",
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
-        "nerode.records.model_claims": (
-            "REFUTED TESTED ModelClaim claims_from_json claims_to_json first_prefixes unexamined"
-        ),
+        "nerode.records.model_claims": ("REFUTED TESTED ModelClaim claims_to_json first_prefixes unexamined"),
         "nerode.records.run_record": (
-            "IMPORT_FILE IMPORT_FORMAT AxisScore Divergence HistoryRow ImportRecord LengthScore NotFinite "
-            "RunRecord extrapolates_to first_failing_length join_scores read_import"
+            "AxisScore Divergence HistoryRow LengthScore NotFinite RunRecord extrapolates_to "
+            "first_failing_length join_scores"
         ),
         "nerode.records.settlement": (
             "EXACT_NETWORK MARKS SETTLED SETTLED_CERTIFICATE SETTLEMENT_FILE STATUS_LEGEND WEIGHTS RunStatus "
@@ -156,7 +162,10 @@ __getattr__, __dir__, __all__ = attach(
             "LAST RESULT RunAttempt RunFailure RunOutline RunOutput RunStore claim_store find_run list_runs "
             "prune read_metrics read_result read_run removable run_name"
         ),
-        "nerode.records.subject": "Bits Reading",
+        "nerode.records.subject": (
+            "SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin Letters NetworkEntry "
+            "Reading SubjectRecord"
+        ),
         "nerode.records.tables": (
             "CURVE CellResult LineResult TableResult VerdictSummary read_table read_tables write_table"
         ),

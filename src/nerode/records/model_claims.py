@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nerode.core import FormatError, InputError, from_mapping, to_mapping
+from nerode.core import to_mapping
 
 TESTED = "tested only"
 """The weakest scope of a certificate, never called a proof."""
@@ -72,18 +72,6 @@ def first_prefixes(covers: str) -> str:
 def claims_to_json(claims: Iterable[ModelClaim]) -> list[dict[str, Any]]:
     """Returns claims as plain values."""
     return [claim.to_json() for claim in claims]
-
-
-def claims_from_json(data: Any, *, path: str) -> tuple[ModelClaim, ...]:
-    """Returns the claims of plain values; `path` is where they were read.
-
-    Raises:
-        FormatError: if they are no claims.
-    """
-    try:
-        return tuple(from_mapping(ModelClaim, item) for item in data)
-    except (InputError, TypeError, AttributeError) as error:
-        raise FormatError(f"has claims that cannot be read: {error}", path=path) from None
 
 
 def unexamined(says: str, *, dtype: str | None = None) -> ModelClaim:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nerode.core import FormatError, InputError, from_mapping, read_json, to_mapping
+from nerode.core import FormatError, InputError, from_mapping, to_mapping
+from nerode.records.folder import Folder
 from nerode.records.run_record import RunRecord, first_failing_length
 from nerode.records.spec import Measure
 
@@ -60,6 +61,7 @@ class Settlement:
         undecided: for each layer with gates, the share of gates that are neither 0 nor 1 nor -1 in floats.
         claims: what a proof covers, in words.
         weights: the SHA-256 of the tensors that it speaks of; empty for networks that were not trained.
+        subject: the hash of the subject that it speaks of; empty for one that is in no folder.
         steps: row-steps of each strategy.
         cpu_seconds: of all of it.
     """
@@ -82,6 +84,7 @@ class Settlement:
     undecided: dict[str, float] | None = None
     claims: tuple[str, ...] = ()
     weights: str = ""
+    subject: str = ""
     reading: str = ""
     steps: dict[str, int] | None = None
     cpu_seconds: float = 0.0
@@ -125,17 +128,24 @@ class Settlement:
 
 
 def read_settlement(folder: Path) -> Settlement | None:
-    """Returns the settlement of a run or network, None if it has none.
+    """Returns the settlement of the subject in a folder, None if it has none of its own.
+
+    One of another subject is ignored, and so is one whose files are no longer those that the subject names.
 
     Raises:
         FormatError: if it is damaged.
     """
-    path = folder / SETTLED / SETTLEMENT_FILE
-    if not path.exists():
+    place = folder / SETTLED
+    if place.is_symlink() or not (place / SETTLEMENT_FILE).exists():
         return None
-    return Settlement.from_json(
-        read_json(path, max_bytes=MOST_BYTES, hint="`nerode prove` writes it"), path=path
-    )
+    data = Folder(place).read_json(SETTLEMENT_FILE, max_bytes=MOST_BYTES)
+    found = Settlement.from_json(data, path=place / SETTLEMENT_FILE)
+    try:
+        own = Folder(folder)
+        own.require_files()
+        return found if found.subject == own.subject.hash else None
+    except FormatError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

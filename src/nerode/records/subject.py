@@ -1,14 +1,25 @@
-"""Readings: how the scores of a network become answers. Plain values; `proofs.reading` decodes by them."""
+"""Subjects on disk: what determines the function of a network and how it is read. Plain values.
+
+`proofs.subject` makes live objects of them, `proofs.reading` decodes scores by a reading.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from nerode.core import InputError
+from nerode.core import FormatError, InputError, from_mapping, to_mapping
+from nerode.kernel import NETWORK_FILE, content_hash
 
 Bits = tuple[bool, ...]
+
+SUBJECT_FILE = "subject.json"
+SUBJECT_FORMAT = "nerode-subject"
+SUBJECT_VERSION = 1
+
+WEIGHTS_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +60,174 @@ class Reading:
 
     def __str__(self) -> str:
         return f"scores above {self.threshold}" if self.kind == "above" else "the largest score"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letters:
+    """The letters that a network reads.
+
+    Attributes:
+        alphabet: the letters in order; empty where a task has no letters with names.
+        tokens: the number of each, in the vocabulary that the weights come from.
+        begin: the token that is read before every word; None for none.
+        end: the token of the last score; None for none.
+        longest: the largest number of letters that may be read; None for any.
+        feature: whether the letters 0 and 1 are the values of one feature.
+    """
+
+    alphabet: tuple[str, ...] = ()
+    tokens: tuple[int, ...] = ()
+    begin: int | None = None
+    end: int | None = None
+    longest: int | None = None
+    feature: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.alphabet) != len(self.tokens) or len(set(self.tokens)) < len(self.tokens):
+            raise InputError(f"{len(self.alphabet)} letters need as many different tokens, not {self.tokens}")
+
+    @classmethod
+    def numbered(cls, alphabet: Sequence[str], *, feature: bool = False) -> Letters:
+        """Returns letters whose tokens are their numbers."""
+        return cls(alphabet=tuple(alphabet), tokens=tuple(range(len(alphabet))), feature=feature)
+
+    def __str__(self) -> str:
+        """The token of each letter, and the marks."""
+        named = [f"{name} = {token}" for name, token in zip(self.alphabet, self.tokens, strict=True)]
+        marks = (("begin", self.begin), ("end", self.end))
+        return ", ".join([*named, *(f"{name} = {token}" for name, token in marks if token is not None)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkEntry:
+    """The network of a subject.
+
+    Attributes:
+        kind: an exact network, a model of the zoo, or a module of the user's own.
+        target: the architecture; a name, which determines nothing.
+        dtype: of the weights; None for exact numbers.
+        config: the settings of a model of the zoo.
+        code: of a module of the user's own, its name and the SHA-256 of its files.
+    """
+
+    kind: Literal["exact", "zoo", "module"]
+    target: str = ""
+    dtype: str | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    code: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """The question that is asked about a language or a machine, which `language.json` defines.
+
+    Attributes:
+        name: of the language or the task.
+        asks: what may follow, membership, or the class.
+        words: of a language; as for `LanguageQuestion`.
+    """
+
+    name: str
+    asks: Literal["next", "end", "class"]
+    words: Literal["all", "valid", "strongest"] = "strongest"
+
+
+IMPORTED = "imported"
+ORIGINS = ("compiled", "trained", IMPORTED, "mended", "given")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOrigin:
+    """The origin of an imported model.
+
+    Attributes:
+        library: the library it comes from.
+        format: the name of the format.
+        source: the folder or file that it was read from.
+        config: the library's config.
+        cap: the cap that the library puts on the scores, which changes no sign and no order; 0 for none.
+        difference: the largest difference from the library's scores, as a share of the largest; None where
+            the library is not installed.
+        compared: the library and version compared with, or why it was not.
+        language: the language that the model is about, as `nerode check` takes it; empty if not known.
+    """
+
+    library: str
+    format: str
+    source: str
+    config: dict[str, Any] = field(default_factory=dict)
+    cap: float = 0.0
+    difference: float | None = None
+    compared: str = ""
+    language: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain values, as an origin has them."""
+        return {"kind": IMPORTED, **to_mapping(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectRecord:
+    """The content of `subject.json`.
+
+    Attributes:
+        network: what computes.
+        letters: what it reads.
+        reading: how its scores are read; None if nothing says.
+        question: what it should answer; None if nothing says.
+        explains: what an exact network beside weights is: "lifted" from them, "lowered" to them.
+        origin: where the weights come from; its "kind" is compiled, trained, imported, mended or given.
+        files: the hash of each file: of the tensors of weights, of the canonical text of JSON.
+    """
+
+    network: NetworkEntry
+    letters: Letters = Letters()
+    reading: Reading | None = None
+    question: AskedQuestion | None = None
+    explains: Literal["lifted", "lowered", "none"] = "none"
+    origin: dict[str, Any] = field(default_factory=lambda: {"kind": "given"})
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of all that determines the function and how it is read; not of the question."""
+        network = to_mapping(self.network)
+        del network["target"]
+        source = NETWORK_FILE if self.network.kind == "exact" else WEIGHTS_FILE
+        reading = None if self.reading is None else to_mapping(self.reading)
+        letters = to_mapping(self.letters)
+        return content_hash(
+            {"network": network, "letters": letters, "reading": reading, "tensors": self.files.get(source)}
+        )
+
+    @property
+    def imported(self) -> ImportOrigin | None:
+        """The origin of weights that come from another library; None for others."""
+        rest = {key: value for key, value in self.origin.items() if key != "kind"}
+        return from_mapping(ImportOrigin, rest, where="origin") if self.origin["kind"] == IMPORTED else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain values."""
+        return {"format": SUBJECT_FORMAT, "version": SUBJECT_VERSION, **to_mapping(self)}
+
+    @classmethod
+    def from_json(cls, data: Any, *, path: Path) -> SubjectRecord:
+        """Returns the subject of plain values; `path` is where they were read.
+
+        Raises:
+            FormatError: if they are none.
+        """
+        if not isinstance(data, dict) or data.get("format") != SUBJECT_FORMAT:
+            raise FormatError(f"is not a subject: its format is not {SUBJECT_FORMAT!r}", path=path)
+        if data.get("version") != SUBJECT_VERSION:
+            raise FormatError(
+                f"has version {data.get('version')!r}; this nerode reads {SUBJECT_VERSION}", path=path
+            )
+        try:
+            found = from_mapping(cls, {k: v for k, v in data.items() if k not in ("format", "version")})
+            if found.origin.get("kind") not in ORIGINS:
+                raise InputError(f"its origin is none of {', '.join(ORIGINS)}")
+            _ = found.imported
+            return found
+        except InputError as error:
+            raise FormatError(str(error), path=path) from None

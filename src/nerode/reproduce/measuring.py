@@ -7,7 +7,6 @@ name of each float format the record of `nerode mend --method group`.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import math
 import shlex
@@ -22,12 +21,13 @@ import torch
 
 from nerode.core import Budget, InputError, from_mapping, read_json_lines, to_mapping
 from nerode.languages import resolve_language
-from nerode.models import WEIGHTS_FILE
 from nerode.models.network_module import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.records import (
     CURVE,
+    WEIGHTS_FILE,
     CellResult,
+    Folder,
     LineResult,
     Measure,
     RunRecord,
@@ -56,7 +56,6 @@ from nerode.sweeps import LocalExecutor, RunJob, RunOutcome, run_sweep
 from nerode.tasks import Prediction, Task, build_task
 from nerode.tasks.formal import LanguageSettings
 from nerode.training import (
-    MODEL,
     TRAINING,
     describe_environment,
     draw_tests,
@@ -521,9 +520,9 @@ def _trained_line(
 
 
 def _hash_of_weights(out: Path, record: RunRecord) -> str:
-    """The SHA-256 of the file of weights of a run; empty for one that diverged and has none."""
-    path = RunStore(out).folder(record.key) / MODEL / WEIGHTS_FILE
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    """The SHA-256 of the tensors of a run; empty for one that diverged and has none."""
+    folder = Folder(RunStore(out).folder(record.key))
+    return folder.file_hash(WEIGHTS_FILE) if WEIGHTS_FILE in folder else ""
 
 
 def _curve(record: RunRecord) -> tuple[tuple[float, ...], ...]:

@@ -16,7 +16,14 @@ from nerode.training.model_building import (
     spec_model,
     spec_model_config,
 )
-from nerode.training.runs import MODEL, TRAINING, WEIGHTS, run_all, run_in
+from nerode.training.runs import (
+    TRAINING,
+    require_question,
+    run_all,
+    run_builder,
+    run_in,
+    write_subject,
+)
 from nerode.training.specs import (
     make_spec,
     make_specs,
@@ -27,9 +34,7 @@ from nerode.training.specs import (
 )
 
 __all__ = [
-    "MODEL",
     "TRAINING",
-    "WEIGHTS",
     "Build",
     "Check",
     "ProgressEvent",
@@ -42,9 +47,11 @@ __all__ = [
     "make_specs",
     "measure_own",
     "own_builder",
+    "require_question",
     "require_tests",
     "run",
     "run_all",
+    "run_builder",
     "run_in",
     "run_key",
     "spec_model",
@@ -53,4 +60,5 @@ __all__ = [
     "tested_lengths",
     "train",
     "with_small_defaults",
+    "write_subject",
 ]

@@ -8,20 +8,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save
 from torch import Tensor, nn
 
-from nerode.core import Emit, InputError, LostJob, NerodeError, WorkerPool, write_atomically
-from nerode.models import MODEL_FORMAT, Model, save_model
-from nerode.records import RunOutput, RunRecord, RunStore, TrainSpec, read_run
+from nerode.core import Emit, FormatError, InputError, LostJob, NerodeError, WorkerPool
+from nerode.kernel import LANGUAGE_FILE
+from nerode.languages import LanguageQuestion, Question, describe_question
+from nerode.models import save_model
+from nerode.records import (
+    SUBJECT_FILE,
+    AskedQuestion,
+    Letters,
+    NetworkEntry,
+    RunOutput,
+    RunRecord,
+    RunStore,
+    SubjectRecord,
+    TrainSpec,
+    read_run,
+)
+from nerode.tasks import Task, build_task
 from nerode.training.loop import OnProgress, ProgressEvent, train_run
-from nerode.training.model_building import Build
+from nerode.training.model_building import Build, spec_model
 from nerode.training.specs import make_spec, run_key
 
-MODEL = "model"
-"""The folder of the trained model inside that of its run; absent after divergence."""
-WEIGHTS = "weights.safetensors"
-"""The weights of a model of the user's own, inside MODEL; those of the zoo have a config beside them."""
 CHECKPOINT = "checkpoint.safetensors"
 
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
@@ -127,19 +136,86 @@ def _train_into(
         on_progress=on_progress,
     )
     if record.divergence is None:
-        write_model(out / MODEL, trainer.model)
+        write_subject(
+            out,
+            trainer.model,
+            trainer.task,
+            origin={"kind": "trained", "key": record.key},
+            code=_code(record),
+        )
         if trainer.exact is not None and record.stopped == "judge":
             trainer.exact.judge.write(out)
     return record
 
 
-def write_model(folder: Path, model: nn.Module) -> None:
-    """Writes a trained model: one of the zoo with its config, the weights alone of one of the user's own."""
-    if isinstance(model, Model):
-        save_model(folder, model)
-        return
-    weights = {name: v.detach().clone().contiguous() for name, v in model.state_dict().items()}
-    write_atomically(folder / WEIGHTS, save(weights, metadata={"format": f"{MODEL_FORMAT}-weights"}))
+def _code(record: RunRecord) -> dict[str, Any]:
+    """The module of the user's own that a run names; empty for a model of the zoo."""
+    module = record.spec.model.module
+    return {"name": module, "files": dict(record.complete.files)} if module else {}
+
+
+def write_subject(
+    folder: Path,
+    model: nn.Module,
+    task: Task,
+    *,
+    origin: dict[str, Any],
+    code: dict[str, Any] | None = None,
+    letters: Letters | None = None,
+) -> SubjectRecord:
+    """Writes a model with the question of a task and its reading.
+
+    Args:
+        folder: to write.
+        model: of the zoo, or a module of the user's own.
+        task: what it should do.
+        origin: of its weights.
+        code: of a module of the user's own, its name and the hashes of its files.
+        letters: the letters; by default those of the task, by number.
+    """
+    entry = NetworkEntry(kind="module", code=code or {})
+    subject = SubjectRecord(network=entry, letters=letters or Letters(), origin=origin)
+    try:
+        question, reading = task.question(), task.reading()
+    except InputError:
+        # Nothing is asked of an automaton.
+        return save_model(folder, model, subject=subject)
+    name = question.name if (language := getattr(task, "language", None)) is None else language.name
+    asked = AskedQuestion(name=name, asks="class")
+    if isinstance(question, LanguageQuestion):
+        asked = AskedQuestion(name=name, asks=question.asks, words=question.words)
+    numbered = Letters.numbered(question.alphabet.symbols, feature=task.features is not None)
+    subject = replace(subject, letters=letters or numbered, reading=reading, question=asked)
+    return save_model(folder, model, subject=subject, language=describe_question(question))
+
+
+def require_question(task: Task, question: Question | None) -> None:
+    """Raises FormatError unless a folder asks what its task asks."""
+    try:
+        wanted = task.question()
+    except InputError:
+        wanted = None
+    if (None if wanted is None else wanted.hash) != (None if question is None else question.hash):
+        raise FormatError(f"its question is not that of its task, {task.name}", path=LANGUAGE_FILE)
+
+
+def run_builder(record: RunRecord, build: Build | None) -> Callable[[SubjectRecord], nn.Module] | None:
+    """Returns the maker of the user's own module of a run, for `open_subject`; None for a model of the zoo.
+
+    Args:
+        record: of the run.
+        build: the user's function, whose code is trusted.
+    """
+    if build is None:
+        return None
+    spec = record.spec
+
+    def made(subject: SubjectRecord) -> nn.Module:
+        if subject.network.code != _code(record):
+            raise FormatError("names another module than the record of the run", path=SUBJECT_FILE)
+        return spec_model(spec.model, build_task(spec.task), seed=spec.run.seed, build=build)
+
+    return made
 
 
 def run_all(

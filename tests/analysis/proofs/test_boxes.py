@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save, save_file
 
-from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import replay_settlement
 from nerode.analysis.standing import read_folder
@@ -25,7 +24,6 @@ from nerode.languages.operations import complement
 from nerode.models import read_model
 from nerode.network import network_hash, network_to_json
 from nerode.proofs import (
-    RUN_WEIGHTS,
     UNDER_NOISE,
     Unproved,
     certificate_from_json,
@@ -34,13 +32,12 @@ from nerode.proofs import (
     certify_state_boxes,
     check,
     read_network,
-    tensor_hash,
     write_folder,
 )
 from nerode.proofs.find import cells
 from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.replay.lift import trained_network
-from nerode.records import SETTLED, TaskConfig, run_name
+from nerode.records import SETTLED, WEIGHTS_FILE, Folder, TaskConfig, hash_tensors, run_name
 from nerode.tasks import build_task
 from tests.cli.runner import run
 from tests.proofs.replay.test_lift import make_model
@@ -69,7 +66,7 @@ def parts(certified):
     """The network, its certificate and the model that they are about."""
     place = certified / SETTLED
     found = certificate_from_json(json.loads((place / "certificate.json").read_text()))
-    return read_network(place), found, read_model(certified / "model").eval()
+    return read_network(place), found, read_model(certified).eval()
 
 
 def verdict(network, language, certificate):
@@ -79,14 +76,17 @@ def verdict(network, language, certificate):
 
 def test_the_run_itself_is_proved_under_noise(certified, parts):
     network, certificate, model = parts
-    assert trained_network(model, GOAL.language, weights=tensor_hash(certified / RUN_WEIGHTS)) == network
+    assert (
+        trained_network(model, GOAL.language, weights=Folder(certified).subject.files[WEIGHTS_FILE])
+        == network
+    )
     assert verdict(network, LANGUAGE, certificate).ok
-    assert replay_settlement(certified).ok
+    assert replay_settlement(certified)[1] is not None
     shown = run("verify", str(certified))
     assert shown.code == 0, shown.err
     assert "[state-boxes]" in shown.out
     assert f"about the weights of the run {certified.name}" in shown.out
-    assert read_network(certified / SETTLED).origin.weights == tensor_hash(certified / RUN_WEIGHTS)
+    assert read_network(certified / SETTLED).origin.weights == Folder(certified).subject.files[WEIGHTS_FILE]
 
 
 def test_the_module_is_correct_on_long_words_in_float32(parts):
@@ -170,7 +170,7 @@ def test_two_biases_are_not_covered_in_float32(parts):
 
 def test_a_changed_number_in_the_proof_is_refused(certified, tmp_path):
     shutil.copytree(certified / SETTLED, tmp_path / "proof")
-    path = tmp_path / "proof" / "config.json"
+    path = tmp_path / "proof" / "network.json"
     network = json.loads(path.read_text())
     network["layers"][0]["recurrence"]["update"]["bias"][0] = "5"
     path.write_text(json.dumps(network))
@@ -191,51 +191,56 @@ def test_a_run_without_a_proof_says_so(tmp_path):
 
 
 def test_a_proof_of_other_weights_is_refused_wherever_a_run_is_read(certified, tmp_path):
-    network = compile_language(LANGUAGE, "diagonal")
-    other = Path(shutil.copytree(certified, tmp_path / "compiled"))
-    write_folder(other / "proof", network, LANGUAGE, certify(network, LANGUAGE))
-    refused = run("verify", str(other / "proof"))
-    assert refused.code == 1
-    assert "not about the weights of the run" in refused.err
-    found = read_folder(other, "set-reset", LANGUAGE, Budget()).certified
-    assert {proof.folder: proof.holds for proof in found}[str(other / "proof")] is False
     changed = Path(shutil.copytree(certified, tmp_path / "changed"))
-    weights = {name: value.copy() for name, value in load_file(changed / RUN_WEIGHTS).items()}
+    weights = {name: value.copy() for name, value in load_file(changed / WEIGHTS_FILE).items()}
     next(iter(weights.values())).flat[0] += 1
-    save_file(weights, changed / RUN_WEIGHTS)
+    save_file(weights, changed / WEIGHTS_FILE)
+    for command in ("verify", "prove", "analyse"):
+        refused = run(command, str(changed))
+        assert refused.code == 2
+        assert "✓" not in refused.out
+    # Also where the subject names the new weights, and the settlement the new subject.
+    path = changed / "subject.json"
+    path.write_text(
+        path.read_text().replace(
+            Folder(certified).subject.files[WEIGHTS_FILE], Folder(changed).file_hash(WEIGHTS_FILE)
+        )
+    )
+    assert run("verify", str(changed)).code == 2
+    kept = changed / SETTLED / "settlement.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"subject": Folder(changed).subject.hash}))
     refused = run("verify", str(changed))
-    assert refused.code == 1
-    assert "✓" not in refused.out
-    # The same network by itself is what it was.
-    alone = Path(shutil.copytree(other / "proof", tmp_path / "alone" / "network"))
-    assert run("verify", str(alone)).code == 0
+    assert (refused.code, "✓" in refused.out) == (1, False)
+    assert "its network has other weights" in refused.err
+    (found,) = read_folder(changed, "set-reset", LANGUAGE, Budget()).certified or (None,)
+    assert found is None or not found.holds
 
 
-def test_a_forged_hash_does_not_make_a_proof_one_of_the_run(certified, tmp_path):
-    """The right hash of the tensors is written into the proof of another network."""
+def test_the_proof_of_another_network_is_not_one_of_the_run(certified, tmp_path):
     network = compile_language(LANGUAGE, "diagonal")
     place = Path(shutil.copytree(certified, tmp_path / "forged"))
-    named = replace(network, origin=replace(network.origin, weights=tensor_hash(place / RUN_WEIGHTS)))
-    certificate = replace(certify(network, LANGUAGE), network=network_hash(named))
-    write_folder(place / "proof", named, LANGUAGE, certificate)
-    found = check_proof(place / "proof")
-    assert not found.result.ok
-    assert "other weights than the run" in found.result.failure.what
+    for path in (place / SETTLED).glob("*.json"):
+        if path.name != "settlement.json":
+            path.unlink()
+    write_folder(place / SETTLED, network, LANGUAGE, certify(network, LANGUAGE))
+    refused = run("verify", str(place))
+    assert refused.code == 1
+    assert "✓" not in refused.out
+    # By itself it is what it was.
+    assert run("verify", str(place / SETTLED)).code == 0
 
 
 def test_the_hash_of_tensors_looks_at_names_types_shapes_and_numbers(tmp_path):
     numbers = np.arange(6, dtype=np.float32)
-    save_file({"a": numbers, "b": numbers + 1}, tmp_path / "one")
-    save_file({"b": numbers + 1, "a": numbers}, tmp_path / "two", metadata={"note": "x"})
-    assert tensor_hash(tmp_path / "one") == tensor_hash(tmp_path / "two")
+    first = hash_tensors(save({"a": numbers, "b": numbers + 1}))
+    assert first == hash_tensors(save({"b": numbers + 1, "a": numbers}, metadata={"note": "x"}))
     for changed in (
         {"a": numbers, "c": numbers + 1},
         {"a": numbers.reshape(2, 3), "b": numbers + 1},
         {"a": numbers, "b": numbers + 2},
         {"a": numbers.astype(np.float64), "b": numbers + 1},
     ):
-        save_file(changed, tmp_path / "other")
-        assert tensor_hash(tmp_path / "other") != tensor_hash(tmp_path / "one")
-    (tmp_path / "broken").write_bytes(b"\x08" + b"\0" * 7 + b"[1,2,3,4")
+        assert hash_tensors(save(changed)) != first
+    (tmp_path / "broken.safetensors").write_bytes(b"\x08" + b"\0" * 7 + b"[1,2,3,4")
     with pytest.raises(FormatError, match="safetensors"):
-        tensor_hash(tmp_path / "broken")
+        Folder(tmp_path).file_hash("broken.safetensors")

@@ -12,18 +12,19 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
+from nerode.analysis.settle.keeping import keep_end
 from nerode.analysis.standing import read_folder
 from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
-from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model, save_model
-from nerode.proofs import RUN_WEIGHTS, Certificate, certify_state_boxes, tensor_hash, write_folder
-from nerode.proofs.floats import BOXES, CLOSURE
-from nerode.proofs.replay.lift import is_carried, trained_network
-from nerode.records import SETTLED, TaskConfig
+from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model
+from nerode.proofs import Certificate, certify_state_boxes
+from nerode.proofs.floats import BOXES, CLOSURE, FoundProof, Settled, proved_by
+from nerode.proofs.replay.lift import carried_claim, is_carried, trained_network
+from nerode.records import SETTLED, WEIGHTS_FILE, Folder, Settlement, TaskConfig
 from nerode.tasks import build_task
+from nerode.training import write_subject
 from tests.cli.runner import run
 
 SPEC = """
@@ -40,7 +41,8 @@ steps = 1
 test_lengths = [40]
 test_sequences = 4
 """
-GOAL = goal_of(build_task(TaskConfig(name="predict-set-reset")))
+TASK = build_task(TaskConfig(name="predict-set-reset"))
+GOAL = goal_of(TASK)
 LETTERS = len(GOAL.language.alphabet)
 
 
@@ -77,8 +79,8 @@ def latch(config: ModelConfig, bias: float) -> Model:
 
 def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -> Path:
     """A run with the weights of one model and the proof of what another one means."""
-    save_model(folder / "model", model)
-    network = trained_network(meant, GOAL.language, weights=tensor_hash(folder / RUN_WEIGHTS))
+    subject = write_subject(folder, model, TASK, origin={"kind": "trained"})
+    network = trained_network(meant, GOAL.language)
     found = certify_state_boxes(network, GOAL.language, task=GOAL.task)
     assert isinstance(found, Certificate)
     if not with_floats:
@@ -86,17 +88,26 @@ def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -
         found = Certificate(
             network=found.network, language=found.language, claims=kept, evidence=found.evidence
         )
-    write_folder(folder / "proof", network, GOAL.language, found)
+    settlement = Settlement(
+        **proved_by(tuple(map(carried_claim, found.claims))),
+        about=GOAL.language.name,
+        method=BOXES,
+        length="all",
+        states=0,
+        subject=subject.hash,
+    )
+    ended = Settled(settlement=settlement, evidence=FoundProof(certificate=found, network=network))
+    keep_end(folder / SETTLED, ended, GOAL.language)
     return folder
 
 
 @pytest.mark.parametrize("bias", [2.0**26, 2.0**27, 2.0**60, -(2.0**60)])
 def test_floats_are_not_claimed_of_two_biases_that_cancel(trained, tmp_path, bias):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    config = read_model(folder / "model").config
+    config = read_model(folder).config
     bad, good = latch(config, bias), latch(config, 0.0)
     put(folder, bad, good)
-    refused = run("verify", str(folder / "proof"))
+    refused = run("verify", str(folder))
     assert refused.code == 1
     assert "✓" not in refused.out
     assert "adds two" in refused.err
@@ -108,12 +119,13 @@ def test_floats_are_not_claimed_of_two_biases_that_cancel(trained, tmp_path, bia
 
 def test_exact_claims_hold_of_two_biases(trained, tmp_path):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    good = latch(read_model(folder / "model").config, 0.0)
+    good = latch(read_model(folder).config, 0.0)
     put(folder, good, good, with_floats=False)
-    found = check_proof(folder / "proof")
-    assert found.result.ok
-    assert found.of_run
-    assert all("The empty prefix" in claim.covers for claim in found.result.claims)
+    found = run("verify", str(folder))
+    assert (found.code, found.err) == (0, "")
+    replayed, settlement = replay_settlement(folder)
+    assert settlement is not None
+    assert all("The empty prefix" in claim.covers for claim in replayed.claims)
 
 
 @pytest.mark.parametrize("name", ["elman-tanh", "gru-reset-first", "lstm"])
@@ -144,63 +156,79 @@ def every_entry(folder: Path) -> list[Path]:
 
 def test_a_link_anywhere_in_a_run_is_refused(trained, tmp_path):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    good = latch(read_model(folder / "model").config, 0.0)
+    good = latch(read_model(folder).config, 0.0)
     put(folder, good, good, with_floats=False)
-    assert run("verify", str(folder / "proof")).code == 0
+    assert run("verify", str(folder)).code == 0
     names = every_entry(folder)
-    assert {Path("proof"), Path("proof/certificate.json"), Path("model/model.safetensors")} <= set(names)
-    for name in names:
+    bound = (
+        "settled/certificate.json",
+        "settled/network.json",
+        "model.safetensors",
+        "subject.json",
+        "settled",
+    )
+    assert set(map(Path, bound)) <= set(names)
+    for name in map(Path, bound):
         place = Path(shutil.copytree(folder, tmp_path / "linked"))
         outside = shutil.move(place / name, tmp_path / "outside")
         (place / name).symlink_to(outside)
-        for asked in (place, place / "proof"):
-            refused = run("verify", str(asked))
-            assert refused.code in (1, 2), name
-            assert "✓" not in refused.out
+        refused = run("verify", str(place))
+        assert refused.code in (1, 2), name
+        assert "✓" not in refused.out
         shutil.rmtree(place)
         shutil.rmtree(outside) if Path(outside).is_dir() else Path(outside).unlink()
     # The folder itself may be reached by a link.
     (tmp_path / "other").symlink_to(folder)
-    assert run("verify", str(tmp_path / "other" / "proof")).code == 0
+    assert run("verify", str(tmp_path / "other")).code == 0
 
 
 def test_the_linked_proof_of_another_run_is_refused(trained, tmp_path):
     honest = Path(shutil.copytree(trained, tmp_path / "honest"))
-    good = latch(read_model(honest / "model").config, 0.0)
+    good = latch(read_model(honest).config, 0.0)
     put(honest, good, good, with_floats=False)
     other = Path(shutil.copytree(trained, tmp_path / "other"))
-    (other / "proof").symlink_to(honest / "proof")
-    refused = run("verify", str(other / "proof"))
-    assert refused.code == 1
-    assert "is a link" in refused.err
+    (other / SETTLED).symlink_to(honest / SETTLED)
+    refused = run("verify", str(other))
+    assert refused.code == 2
     assert "✓" not in refused.out
-    (proof,) = read_folder(other, "set-reset", GOAL.language, Budget()).certified
-    assert (proof.holds, proof.all_lengths) == (False, False)
+    # Nor when it is copied: it is the settlement of another subject.
+    (other / SETTLED).unlink()
+    shutil.copytree(honest / SETTLED, other / SETTLED)
+    refused = run("verify", str(other))
+    assert (refused.code, "✓" in refused.out) == (2, False)
+    assert read_folder(other, "set-reset", GOAL.language, Budget()).certified == ()
+    # Nor when it says that it is about this one: the network means other weights.
+    path = other / SETTLED / "settlement.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"subject": Folder(other).subject.hash}))
+    refused = run("verify", str(other))
+    assert (refused.code, "✓" in refused.out) == (1, False)
+    assert "other weights" in refused.err
 
 
 def test_a_settled_run_with_boxes_does_not_claim_the_empty_prefix(trained, tmp_path):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2)
-    shutil.rmtree(folder / "proof")
+    put(folder, *(latch(read_model(folder).config, 0.0),) * 2)
+    shutil.rmtree(folder / SETTLED)
     settlement = settle_folder(folder, settings=SettleSettings(states=1))
     assert (settlement.status, settlement.method) == ("proved", BOXES)
     assert all("The empty prefix" in claim for claim in settlement.claims)
-    replayed = replay_settlement(folder)
-    assert replayed.ok, replayed.failure
+    assert replay_settlement(folder)[1] is not None
     # With links or other tensors there is nothing left of it.
-    weights = load_file(folder / RUN_WEIGHTS)
+    weights = load_file(folder / WEIGHTS_FILE)
     shutil.move(folder / SETTLED, tmp_path / "away")
     (folder / SETTLED).symlink_to(tmp_path / "away")
-    assert not replay_settlement(folder).ok
+    with pytest.raises(InputError, match="is a link"):
+        replay_settlement(folder)
     (folder / SETTLED).unlink()
     shutil.move(tmp_path / "away", folder / SETTLED)
-    save_file({name: np.nextafter(v, np.float32(9)) for name, v in weights.items()}, folder / RUN_WEIGHTS)
-    assert not replay_settlement(folder).ok
+    save_file({name: np.nextafter(v, np.float32(9)) for name, v in weights.items()}, folder / WEIGHTS_FILE)
+    with pytest.raises(InputError, match="is not the file that"):
+        replay_settlement(folder)
 
 
 def test_the_replay_of_a_settled_run_is_on_one_thread(trained, tmp_path, monkeypatch):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2)
+    put(folder, *(latch(read_model(folder).config, 0.0),) * 2)
     settlement = settle_folder(folder)
     assert (settlement.status, settlement.method) == ("proved", CLOSURE)
     seen = []
@@ -209,7 +237,7 @@ def test_the_replay_of_a_settled_run_is_on_one_thread(trained, tmp_path, monkeyp
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        assert replay_settlement(folder).ok
+        assert replay_settlement(folder)[1] is not None
     finally:
         torch.set_num_threads(before)
     assert set(seen) == {1}
@@ -253,17 +281,22 @@ def test_an_slstm_that_starts_with_a_memory_and_no_normaliser_is_not_lifted(c, n
             trained_network(model, GOAL.language, weights="0" * 64)
 
 
-def test_a_settlement_that_names_another_question_is_refused(trained, tmp_path):
+def test_another_name_of_the_question_is_not_repeated(trained, tmp_path):
     folder = Path(shutil.copytree(trained, tmp_path / "run"))
-    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2)
+    put(folder, *(latch(read_model(folder).config, 0.0),) * 2)
     assert settle_folder(folder).status == "proved"
     path = folder / SETTLED / "settlement.json"
     kept = json.loads(path.read_text())
     path.write_text(json.dumps(kept | {"about": "dyck-2-10"}))
-    refused = run("verify", str(folder))
-    assert refused.code == 1
-    assert "✓" not in refused.out
-    assert "is about dyck-2-10" in refused.err
+    for command in ("verify", "prove"):
+        found = run(command, str(folder))
+        assert (found.code, "dyck-2-10" in found.out) == (0, False)
+    # Nor one that is written into the subject: the spec of the run asks something else.
+    path = folder / "subject.json"
+    path.write_text(
+        path.read_text().replace('"predict-set-reset"', '"dyck-2-10"').replace("set-reset", "dyck-2-10")
+    )
+    assert "dyck-2-10" not in run("verify", str(folder)).out
 
 
 def test_a_compiled_folder_inside_a_run_says_nothing_of_the_run(trained, tmp_path):
@@ -274,9 +307,6 @@ def test_a_compiled_folder_inside_a_run_says_nothing_of_the_run(trained, tmp_pat
         if path.is_file():
             shutil.copy(path, folder)
     found = run("verify", str(folder))
-    assert found.code != 0
-    assert "✓" not in found.out
-    (folder / "proof").mkdir(exist_ok=True)
-    put(folder, *(latch(read_model(folder / "model").config, 0.0),) * 2, with_floats=False)
-    shutil.copy(folder / "proof" / "certificate.json", folder / "proof" / "certificate.float32.json")
-    assert "float32" not in run("verify", str(folder / "proof")).out
+    assert (found.code, found.out) == (2, "")
+    for command in ("prove", "analyse", "run"):
+        assert run(command, str(folder), *(["0"] if command == "run" else [])).code == 2

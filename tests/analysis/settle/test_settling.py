@@ -91,6 +91,11 @@ def test_a_leaking_gate_is_never_proved(leak):
     assert found.status in ("refuted", "unsettled")
 
 
+def essence(found):
+    """What is seen again in a folder; how it was found, and at what cost, nobody checks."""
+    return replace(found, method="", known=(), steps=None, states=0, cpu_seconds=0.0, undecided=None)
+
+
 def test_a_run_ends_in_its_folder_and_its_proof_names_its_weights(tmp_path):
     spec = make_specs(
         "parity",
@@ -106,10 +111,10 @@ def test_a_run_ends_in_its_folder_and_its_proof_names_its_weights(tmp_path):
     assert found.weights
     assert found.first_wrong_length is not None
     assert found.first_wrong_length <= 8
-    with pytest.raises(InputError, match="is refuted; there is no proof to replay"):
+    with pytest.raises(InputError, match="there is no such file"):
         replay_settlement(folder)
     assert record.divergence is None
-    assert settled_or_new(folder, settings=SMALL) == found
+    assert essence(settled_or_new(folder, settings=SMALL)) == essence(found)
     # A file that says "proved" is not believed: there is no proof that can be replayed.
     forged = replace(found, status="proved", length="all", word=None, reason="", claims=("all lengths",))
     path = folder / SETTLED / SETTLEMENT_FILE
@@ -176,23 +181,25 @@ def test_a_settlement_that_says_more_than_its_proof_is_refused(tmp_path):
         budget=Budget(elements=2_000),
     )
     assert verdict.certificate is not None
-    text = json.dumps(certificate_to_json(verdict.certificate))
+    bound = replace(verdict.certificate, network=subject.subject.hash)
+    text = json.dumps(certificate_to_json(bound))
     (folder / SETTLED / SETTLED_CERTIFICATE).write_text(text)
     [claim] = verdict.certificate.claims
     write_settlement(
         folder,
         replace(found, status="proved", length="all", word=None, method="closure", claims=(claim.covers,)),
     )
-    replayed = replay_settlement(folder)
-    assert not replayed.ok
-    assert "something else than its proof shows" in replayed.failure.what
+    replayed, settlement = replay_settlement(folder)
+    assert replayed.claims == (claim,)
+    assert settlement is None
+    assert confirmed_settlement(folder) is None
 
 
-@pytest.mark.parametrize("change", [{"word": ("1", "1", "1")}, {"got": "1"}, {"weights": "0" * 64}])
+@pytest.mark.parametrize("change", [{"word": ("1", "1", "1")}, {"got": "1"}, {"subject": "0" * 64}])
 def test_a_failing_word_is_read_again(tmp_path, change):
     folder = trained_run(tmp_path)
     found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
-    assert confirmed_settlement(folder) == found
+    assert essence(confirmed_settlement(folder)) == essence(found)
     write_settlement(folder, replace(found, **change))
     assert confirmed_settlement(folder) is None
     assert settled_or_new(folder, settings=SMALL, budget=Budget(seconds=20)).word == found.word
@@ -218,7 +225,8 @@ def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
         length=len(longer.word) - 1,
     )
     write_settlement(folder, forged)
-    assert confirmed_settlement(folder) == replace(forged, shortest=False, length=len(found.word) - 1)
+    seen = replace(forged, shortest=False, length=len(found.word) - 1)
+    assert essence(confirmed_settlement(folder)) == essence(seen)
     write_settlement(folder, replace(found, about="dyck-1"))
     assert confirmed_settlement(folder) is None
     unsettled = replace(
@@ -257,13 +265,16 @@ def test_a_run_trained_as_usual_whose_memory_fades_is_proved_by_boxes_and_replay
     found = settle_folder(folder, settings=few, budget=Budget(seconds=60))
     assert (found.status, found.method, found.length, found.dtype) == ("proved", "fading", "all", "float32")
     assert found.words == "all prefixes of words of the language"
-    assert replay_settlement(folder).ok
-    # The same boxes are no proof of other weights, and no proof by another method.
-    write_settlement(folder, replace(found, method="closure"))
-    assert not replay_settlement(folder).ok
+    assert essence(replay_settlement(folder)[1]) == essence(found)
+    # What a file says of the method and of the search is not repeated.
+    lies = {"method": "closure", "states": 7, "reading": "scores above 9", "known": ("it is right",)}
+    write_settlement(folder, replace(found, **lies))
+    assert essence(confirmed_settlement(folder)) == essence(found)
+    assert confirmed_settlement(folder).method == "fading"
+    assert confirmed_settlement(folder).known == ()
     path = folder / SETTLED / SETTLED_CERTIFICATE
     forged = json.loads(path.read_text())
     forged["evidence"]["fading-boxes"]["high"] = forged["evidence"]["fading-boxes"]["low"]
     path.write_text(json.dumps(forged))
     write_settlement(folder, found)
-    assert not replay_settlement(folder).ok
+    assert replay_settlement(folder)[0].failure is not None

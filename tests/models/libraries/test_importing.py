@@ -17,18 +17,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nerode.core import FormatError, InputError
-from nerode.models import read_model
+from nerode.models import read_model, save_model
 from nerode.models.libraries import (
-    TokenLetters,
     choose_letters,
     compare_foreign,
     fill_ours,
     read_foreign,
     with_letters,
-    write_import,
 )
 from nerode.models.libraries.places import Place, give_theirs
-from nerode.records import ImportRecord
+from nerode.records import ImportOrigin, Letters, NetworkEntry, SubjectRecord
 from tests.cli.runner import run
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
@@ -93,17 +91,10 @@ def test_a_model_of_transformers_comes_in_and_goes_back(
     assert difference < 1e-12
     assert compared.startswith("transformers ")
     assert torch.get_default_dtype() == torch.float32
-    tokens = tuple(range(VOCABULARY))
-    record = ImportRecord(
-        library="transformers",
-        kind="any",
-        source="",
-        config=dict(foreign.files.config),
-        letters=tuple(map(str, tokens)),
-        tokens=tokens,
-    )
-    letters = TokenLetters(names=record.letters, tokens=tokens, begin=None, end=None)
-    write_import(tmp_path / "in", with_letters(foreign, letters), record)
+    origin = ImportOrigin(library="transformers", format="any", source="", config=dict(foreign.files.config))
+    named = Letters.numbered([str(token) for token in range(VOCABULARY)])
+    subject = SubjectRecord(network=NetworkEntry(kind="zoo"), letters=named, origin=origin.to_json())
+    save_model(tmp_path / "in", with_letters(foreign, named), subject=subject)
     exported = run("export", str(tmp_path / "in"), "--to", "huggingface", "-o", str(tmp_path / "out"))
     assert exported.code == 0, exported.err
     letters = torch.randint(0, VOCABULARY, (3, 41), generator=torch.Generator().manual_seed(1))
@@ -149,7 +140,7 @@ def test_letters_are_rows_of_the_vocabulary(folders: dict[str, Path]) -> None:
     letters = choose_letters(
         "a=3,b=5", begin="0", end="2", files=foreign.files, vocabulary=VOCABULARY, alphabet=("b", "a")
     )
-    assert (letters.names, letters.tokens) == (("b", "a"), (5, 3))
+    assert (letters.alphabet, letters.tokens) == (("b", "a"), (5, 3))
     small = with_letters(foreign, letters)
     word = torch.tensor([[1, 0, 0, 1]])
     with torch.no_grad():

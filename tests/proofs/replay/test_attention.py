@@ -20,12 +20,12 @@ from nerode.languages import RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
-from nerode.network import network_hash
 from nerode.proofs import certify
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.replay.attention.checker import audit, check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
 from nerode.proofs.replay.heads import replay_heads
+from nerode.proofs.replay.listing import fingerprint
 from tests.algebra.semigroups import random_dfa
 from tests.cli.runner import run
 
@@ -170,14 +170,14 @@ def test_certificates_are_checked_again_and_say_no_more_than_they_may():
     model = network_to_decoder(network, "transformer-alibi")
     found = certify_decoder(model, network, language)
     assert isinstance(found, Certificate)
-    sha = network_hash(network)
+    sha = fingerprint(model)
     assert replay_heads(model, language, found, network=sha) is None
     longer = replace(found, claims=(replace(found.claims[0], length=(1 << 24) + 1),))
     assert isinstance(replay_heads(model, language, longer, network=sha), Failure)
     wider = replace(found.claims[0], covers=found.claims[0].covers.replace("divided last", "in any order"))
     assert isinstance(
         replay_heads(
-            model, language, network=network_hash(network), certificate=replace(found, claims=(wider,))
+            model, language, network=fingerprint(model), certificate=replace(found, claims=(wider,))
         ),
         Failure,
     )
@@ -185,13 +185,13 @@ def test_certificates_are_checked_again_and_say_no_more_than_they_may():
         evidence = {METHOD: {**found.evidence[METHOD], key: value}}
         assert isinstance(
             replay_heads(
-                model, language, network=network_hash(network), certificate=replace(found, evidence=evidence)
+                model, language, network=fingerprint(model), certificate=replace(found, evidence=evidence)
             ),
             Failure,
         )
     other = with_slopes(model, lambda s: 256.0 if s == 128 else s)
     other.head.weight[0] *= 2
-    assert "another decoder" in replay_heads(other, language, found, network=network_hash(network)).what
+    assert "another decoder" in replay_heads(other, language, found, network=found.network).what
     wrong = find_language("tomita-2")
     assert isinstance(certify_decoder(model, network, wrong), Failure)
 

@@ -13,7 +13,6 @@ from nerode.compiler import compile_language
 from nerode.kernel import Certificate, Claim, Failure, Refutation
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.network import network_hash
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.heads import Rounding, Values
@@ -54,7 +53,7 @@ def test_a_certificate_of_a_counter_is_checked_again():
     assert isinstance(found, Certificate)
     assert found.claims[0].length == 2**24 - 1
     assert "exact below 2^24" in found.claims[0].covers
-    assert replay_heads(model, language, network=network_hash(network), certificate=found) is None
+    assert replay_heads(model, language, network=fingerprint(model), certificate=found) is None
     assert not isinstance(certify_decoder(model, network, find_language("majority")), Certificate)
 
 
@@ -143,9 +142,7 @@ def test_forged_tensors_are_refused_with_the_hash_of_the_forgery(forge, value):
     evidence = {METHOD: {**true.evidence[METHOD], "module": fingerprint(model)}}
     assert isinstance(run_decoder(model, language), Refutation)
     assert isinstance(
-        replay_heads(
-            model, language, network=network_hash(network), certificate=replace(true, evidence=evidence)
-        ),
+        replay_heads(model, language, network=true.network, certificate=replace(true, evidence=evidence)),
         Failure,
     )
 

@@ -9,12 +9,12 @@ from nerode.kernel import EXACT, Certificate, Claim
 from nerode.languages import RegularLanguage, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.network import network_hash
 from nerode.proofs import certify
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import METHOD, NotProved
 from nerode.proofs.replay.heads import replay_heads
+from nerode.proofs.replay.listing import fingerprint
 from nerode.verdict import decide
 
 TOGETHER = (
@@ -44,7 +44,7 @@ def test_a_hybrid_does_at_every_length_in_float32_what_neither_part_does(languag
     assert isinstance(found, Certificate)
     assert found.claims[0].length == "all"
     assert "recurrent layers" in found.claims[0].covers
-    assert replay_heads(model, language, network=network_hash(network), certificate=found) is None
+    assert replay_heads(model, language, network=fingerprint(model), certificate=found) is None
     assert isinstance(run_decoder(model, language, words=2, length=60), Claim)
     # Both parts matter.
     used = [b.layer.write for b in model.blocks[found.evidence[METHOD]["recurrent"] :]]

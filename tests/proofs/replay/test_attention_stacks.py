@@ -12,11 +12,11 @@ from nerode.compiler.constructions.attention_counters import BRACKET_HEADS
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
-from nerode.network import network_hash
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import NotProved
 from nerode.proofs.replay.heads import replay_heads
+from nerode.proofs.replay.listing import fingerprint
 from tests.compiler.requests import request_named
 from tests.proofs.replay.test_attention import with_slopes
 
@@ -152,7 +152,7 @@ def test_the_largest_language_of_the_bestiary_is_proved_in_float32():
 def test_a_certificate_by_depth_is_checked_again():
     language, model = find_language("dyck-2-3"), decoder("dyck-2-3")
     listed = certify_decoder(model, network("dyck-2-3"), language)
-    sha = network_hash(network("dyck-2-3"))
+    sha = fingerprint(model)
     assert replay_heads(model, language, listed, network=sha) is None
     forged = dict(listed.evidence["attention-rounding"], levels=3)
     other = type(listed)(

@@ -12,7 +12,6 @@ translates of v, the matrix of g is Γ⁻¹ N(g) with Γ = (φ(gᵢ⁻¹ gⱼ)) 
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -50,7 +49,6 @@ from nerode.core import (
 )
 from nerode.models import (
     TORCH_DTYPES,
-    WEIGHTS_FILE,
     LayerConfig,
     Model,
     ModelConfig,
@@ -60,7 +58,7 @@ from nerode.models import (
 )
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import POLISH_CLAIM, POLISH_FILE, POLISH_FORMAT, POLISH_VERSION, check_polished
-from nerode.records import LengthScore
+from nerode.records import WEIGHTS_FILE, LengthScore
 from nerode.training import evaluate
 
 __all__ = ["PolishRecord", "polish"]
@@ -412,14 +410,14 @@ def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict
     Raises:
         InputError: if the folder cannot be written.
     """
-    save_model(folder, model)
+    subject = save_model(folder, model)
     content = {
         "format": POLISH_FORMAT,
         "version": POLISH_VERSION,
         "claim": POLISH_CLAIM,
         "group": network.lettered.group.name,
         "letters": [network.lettered.group.element_names[a] for a in network.lettered.letters],
-        "weights": hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest(),
+        "weights": subject.files[WEIGHTS_FILE],
         "margin": MARGIN_CLAIMED * float(network.margins().min()),
         "dtype": dtype_of(model),
         "length": int(LENGTH_CLAIMED * estimate_length(network, model)),

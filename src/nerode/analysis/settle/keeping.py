@@ -1,4 +1,4 @@
-"""The end of a network in its folder: settled, kept with its proof, confirmed, replayed.
+"""The end of a network in its folder: settled, kept with its proof, confirmed.
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -12,48 +12,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.extraction.question import letter_network
-from nerode.analysis.proofs.boxes import check_proof
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle.settling import name_of_goal, settle, to_asked
 from nerode.analysis.subject import LoadedNetwork, load_subject
-from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_json, started, write_atomically
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
 from nerode.languages import Language, answer_text, title_of
 from nerode.models import dtype_of, fixed_bits
 from nerode.network import Network
 from nerode.proofs import (
     PREDICT,
     Certificate,
-    CheckResult,
-    Failure,
     Refutation,
     Unproved,
-    certificate_from_json,
-    certificate_to_json,
     certify,
     check_folder,
-    find_link,
-    run_tensor_hash,
+    write_certificate,
     write_folder,
 )
 from nerode.proofs.floats import (
-    BOXES,
     CLOSURE,
-    FADING,
     MOST_STATES,
     WORDS,
     Settled,
     SettleSettings,
     WordReader,
-    decoder,
     proved_by,
     search_states,
 )
-from nerode.proofs.replay import recheck_module, replay_fading
-from nerode.records import RESULT, SETTLED, SETTLED_CERTIFICATE, SETTLEMENT_FILE, Settlement, read_settlement
-from nerode.tasks import Prediction, Task
-
-_MOST_CERTIFICATE = 1 << 26
+from nerode.proofs.replay import Replayed, is_proof, replay_settled
+from nerode.records import (
+    SETTLED,
+    SETTLED_CERTIFICATE,
+    SETTLEMENT_FILE,
+    SUBJECT_FILE,
+    WEIGHTS_FILE,
+    Settlement,
+    read_settlement,
+)
+from nerode.tasks import Task
 
 
 def settle_folder(
@@ -79,11 +75,12 @@ def settle_folder(
     subject = load_for_task(folder, task, trust_code=trust_code)
     if subject.network is not None and subject.language is not None:
         return _settle_compiled(folder, subject.network, subject.language, started(budget))
-    is_run = (folder / RESULT).exists()
-    weights = run_tensor_hash(folder) if is_run else ""
+    record = None if subject.subject is None else subject.subject.record
+    weights = "" if record is None else record.files[WEIGHTS_FILE]
     ended = settle(subject, settings=settings, budget=budget, weights=weights)
-    if is_run:
+    if record is not None and record.question is not None and task is None:
         goal = goal_of(subject.task).language if ended.network is not None and subject.task else None
+        ended = replace(ended, settlement=replace(ended.settlement, subject=record.hash))
         keep_end(folder / SETTLED, ended, goal)
     return ended.settlement
 
@@ -121,7 +118,7 @@ def settled_or_new(
     confirmed by a replay: a file may say what it likes.
     """
     known = None
-    if (folder / RESULT).exists():
+    if (folder / SUBJECT_FILE).exists():
         known = confirmed_settlement(folder, budget=budget, trust_code=trust_code)
     if known is not None and known.status != "unsettled":
         return known
@@ -172,28 +169,32 @@ def _settle_compiled(folder: Path, network: Network, language: Language, budget:
 def confirmed_settlement(
     folder: Path, *, budget: Budget | None = None, trust_code: bool = False
 ) -> Settlement | None:
-    """Returns the kept end of a run if it is about its weights and a replay confirms it, None otherwise.
+    """Returns the kept end of a run if it is about it and a replay confirms it, None otherwise.
 
-    A proof is replayed and must show what the settlement says. A failing word is read again. That all shorter
-    words are answered correctly is searched again: the length that is returned is the one that was seen.
+    A proof is replayed, and all that is returned follows from the replay. A failing word is read again. That
+    all shorter words are answered correctly is searched again: the length that is returned is the one that
+    was seen.
     """
     budget = started(budget)
     try:
         known = read_settlement(folder)
-        if known is None or known.weights != run_tensor_hash(folder):
-            return None
-        subject = load_subject(folder, trust_code=trust_code)
-        if known.about != name_of_goal(subject):
+        if known is None:
             return None
         if known.status == "proved":
-            return known if replay_settlement(folder, budget=budget, trust_code=trust_code).ok else None
-        if known.dtype != dtype_of(subject.model):
+            return replay_settlement(folder, budget=budget, trust_code=trust_code)[1]
+        loaded = load_subject(folder, trust_code=trust_code)
+        if known.about != name_of_goal(loaded) or known.dtype != dtype_of(loaded.model):
             return None
-        if known.status == "refuted" and not _fails_again(subject, known):
+        if known.status == "refuted" and not _fails_again(loaded, known):
             return None
-        return _with_length(subject, known, budget)
+        seen = _with_length(loaded, known, budget)
+        return replace(seen, method=READ_AGAIN, known=(), steps=None, states=0, undecided=None, claims=())
     except InputError:
         return None
+
+
+READ_AGAIN = "read again"
+"""The method of a settlement whose word was read again; how it was found, nobody knows."""
 
 
 def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> Settlement:
@@ -228,11 +229,10 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
     return (found.word, *answers) == (known.word, known.expected, known.got)
 
 
-@fixed_bits(1)
-def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code: bool = False) -> CheckResult:
-    """Returns what a replay of the kept proof of a run says; it knows nothing of the search.
-
-    It runs on one thread, as the search does, so that a step has the same bits.
+def replay_settlement(
+    folder: Path, *, budget: Budget | None = None, trust_code: bool = False
+) -> tuple[Replayed, Settlement | None]:
+    """Returns the replay of the kept proof of a run, and the settlement that follows from it alone.
 
     Args:
         folder: of the run.
@@ -240,70 +240,43 @@ def replay_settlement(folder: Path, *, budget: Budget | None = None, trust_code:
         trust_code: whether a module that the run names for its model may run.
 
     Raises:
-        InputError: if the run is not settled, or ended without a proof.
+        InputError: if there is no proof that reads.
         BudgetExceeded: if the time is up.
     """
-    known = read_settlement(folder)
-    if known is None or known.status != "proved":
-        state = "not settled" if known is None else known.status
-        raise InputError(f"{folder} is {state}; there is no proof to replay (`nerode prove` looks for one)")
-    if link := find_link(folder):
-        return CheckResult(ok=False, claims=(), failure=link)
-    if known.weights != run_tensor_hash(folder):
-        return _refused("the proof is about other weights than those of the run")
+    begun = time.process_time()
     subject = load_subject(folder, trust_code=trust_code)
-    if known.about != name_of_goal(subject):
-        return _refused(
-            f"the settlement is about {known.about}, the run was asked for {name_of_goal(subject)}"
-        )
-    target = folder / SETTLED
-    if known.method == BOXES:
-        checked = check_proof(target, budget=budget)
-        if checked.result.ok and not checked.of_run:
-            return _refused("the proof is not about the weights of the run")
-        return _as_stated(known, checked.result)
-    assert subject.task is not None
-    path = target / SETTLED_CERTIFICATE
-    certificate = certificate_from_json(
-        read_json(path, max_bytes=_MOST_CERTIFICATE, hint="`nerode prove` writes it")
+    assert subject.subject is not None
+    found, asked = replay_settled(folder, subject.subject, budget=budget), subject.subject.asked
+    if found.failure is not None or not is_proof(asked, found):
+        return found, None
+    # What a file says of method, states or reading is not believed.
+    settlement = Settlement(
+        **proved_by(found.claims),
+        about=name_of_goal(subject),
+        method=found.details["method"],
+        length="all",
+        states=found.details.get("states", 0),
+        reading=str(subject.subject.reading),
+        weights=subject.subject.record.files[WEIGHTS_FILE],
+        subject=subject.subject.hash,
+        cpu_seconds=round(time.process_time() - begun, 3),
     )
-    if known.method == FADING:
-        if not isinstance(subject.task, Prediction):
-            return _refused("the proof is about scores above 0, which this task does not have")
-        failure = replay_fading(subject.zoo_model, subject.task.language, certificate, budget=budget)
-    else:
-        failure = recheck_module(
-            letter_network(subject.model, subject.task),  # type: ignore[arg-type]
-            subject.task.question(),
-            certificate,
-            decode=decoder(subject.task.reading()),
-            budget=budget,
-        )
-    if failure is not None:
-        return CheckResult(ok=False, claims=(), failure=failure)
-    return _as_stated(known, CheckResult(ok=True, claims=certificate.claims, failure=None))
-
-
-def _as_stated(known: Settlement, result: CheckResult) -> CheckResult:
-    """The result of a check, refused if the settlement says something else than the claims."""
-    if result.ok and any(getattr(known, key) != value for key, value in proved_by(result.claims).items()):
-        return _refused("the settlement says something else than its proof shows")
-    return result
-
-
-def _refused(what: str) -> CheckResult:
-    return CheckResult(ok=False, claims=(), failure=Failure(what=what, entry=str(SETTLED)))
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
+    return found, settlement
 
 
 def keep_end(target: Path, ended: Settled, language: Language | None = None) -> None:
-    """Writes a settlement and its proof, the settlement last; a network is written with its language."""
+    """Writes a settlement and its proof, the settlement last; a network is written with its language.
+
+    Args:
+        target: the folder of both.
+        ended: what is written; the certificate names the subject of the settlement.
+        language: of the network that a cell means.
+    """
     shutil.rmtree(target, ignore_errors=True)
     if ended.network is not None and language is not None:
         write_folder(target, ended.network, language, ended.certificate)
     elif ended.certificate is not None:
-        write_atomically(target / SETTLED_CERTIFICATE, _text(certificate_to_json(ended.certificate)))
-    write_atomically(target / SETTLEMENT_FILE, _text(ended.settlement.to_json()))
+        bound = replace(ended.certificate, network=ended.settlement.subject)
+        write_certificate(target / SETTLED_CERTIFICATE, bound)
+    text = json.dumps(ended.settlement.to_json(), ensure_ascii=False, sort_keys=True)
+    write_atomically(target / SETTLEMENT_FILE, text + "\n")

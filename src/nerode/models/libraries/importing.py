@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_map
 
 from nerode.core import FormatError, InputError, charge, whole_folder, write_atomically
 from nerode.models.config import ModelConfig
-from nerode.models.folder import read_model, save_model
+from nerode.models.folder import read_model
 from nerode.models.libraries.formats import FORMATS
 from nerode.models.libraries.library_model import (
     LibraryFormat,
@@ -34,10 +34,10 @@ from nerode.models.libraries.library_model import (
     silence_libraries,
 )
 from nerode.models.libraries.places import Place, fill_ours, give_theirs, inside, torch_cell
-from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, TokenLetters, read_library_files
+from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, read_library_files
 from nerode.models.model import Model
 from nerode.models.zoo import LayerConfig
-from nerode.records import IMPORT_FILE, ImportRecord, read_import
+from nerode.records import Folder, Letters
 
 TOLERANCE = 1e-9
 """The difference from the library up to which an import is written, as a share of the largest score. Both
@@ -202,7 +202,7 @@ def _load(foreign: ForeignModel) -> Scorer:
         raise FormatError(f"{foreign.library} cannot load it: {what}", path=files.path) from None
 
 
-def with_letters(foreign: ForeignModel, letters: TokenLetters) -> Model:
+def with_letters(foreign: ForeignModel, letters: Letters) -> Model:
     """Returns the model that reads these letters only: the same layers, and the rows of these tokens.
 
     Its weights have the type of those that were read.
@@ -224,7 +224,7 @@ def with_letters(foreign: ForeignModel, letters: TokenLetters) -> Model:
 
 
 def _choose_rows(
-    config: ModelConfig, weights: dict[str, Tensor], letters: TokenLetters, vocabulary: int
+    config: ModelConfig, weights: dict[str, Tensor], letters: Letters, vocabulary: int
 ) -> ModelConfig:
     """Keeps the rows of some tokens in the weights; returns the settings of the smaller model."""
     if config.width is None:
@@ -245,14 +245,6 @@ def _choose_rows(
         outputs=len(scores) if predicts else config.outputs,
         beginning=letters.begin is not None,
     )
-
-
-def write_import(folder: Path, model: Model, record: ImportRecord) -> None:
-    """Writes an imported model: the folder of the zoo, and its record beside it."""
-    text = json.dumps(record.to_json(), ensure_ascii=False, indent=1)
-    with whole_folder(folder) as place:
-        save_model(place, model)
-        write_atomically(place / IMPORT_FILE, text + "\n")
 
 
 def library_weights(model: nn.Module, config: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -287,19 +279,17 @@ def export_import(folder: Path, out: Path) -> None:
     Raises:
         InputError: if the import kept some of the tokens only, or is of torch's cells.
     """
-    record, model = read_import(folder), read_model(folder)
-    if not record.config:
+    stored = Folder(folder)
+    subject, model = stored.subject, read_model(stored)
+    letters, origin = subject.letters, subject.imported
+    if origin is None or not origin.config:
         raise InputError(f"{folder} has no config of a library; a state dict of torch's cells has none")
-    if (
-        record.tokens != tuple(range(len(record.tokens)))
-        or record.begin is not None
-        or record.end is not None
-    ):
-        raise InputError(f"{folder} keeps {len(record.tokens)} letters; only a whole vocabulary can go back")
-    weights = library_weights(model, record.config)
+    if letters != Letters.numbered(letters.alphabet):
+        raise InputError(f"{folder} keeps {len(letters.tokens)} letters; only a whole vocabulary can go back")
+    weights = library_weights(model, origin.config)
     with whole_folder(out) as place:
         save_file(weights, place / WEIGHTS, metadata={"format": "pt"})
-        write_atomically(place / CONFIG, json.dumps(record.config, ensure_ascii=False, indent=1) + "\n")
+        write_atomically(place / CONFIG, json.dumps(origin.config, ensure_ascii=False, indent=1) + "\n")
 
 
 def holds_cells(names: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from nerode.core import FormatError, InputError, read_bytes
 from nerode.models.kernels.arguments import dtype_name
+from nerode.records import Letters
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -140,23 +141,6 @@ def _read_tokens(path: Path) -> dict[str, int]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenLetters:
-    """The tokens that are letters.
-
-    Attributes:
-        names: the letters, in the order of the alphabet.
-        tokens: the number of the token of each.
-        begin: the token that is read before every word; None for none.
-        end: the token that stands for the end of a word; None for none.
-    """
-
-    names: tuple[str, ...]
-    tokens: tuple[int, ...]
-    begin: int | None = None
-    end: int | None = None
-
-
 def choose_letters(
     text: str | None,
     *,
@@ -165,7 +149,7 @@ def choose_letters(
     files: LibraryFiles,
     vocabulary: int,
     alphabet: tuple[str, ...] | None = None,
-) -> TokenLetters:
+) -> Letters:
     """Returns the letters that the user names, or the whole vocabulary.
 
     Args:
@@ -191,7 +175,7 @@ def choose_letters(
                 "of each letter with --letters"
             )
         names = names if alphabet is None else alphabet
-        return TokenLetters(names=names, tokens=tuple(range(vocabulary)))
+        return Letters(alphabet=names, tokens=tuple(range(vocabulary)))
     pairs = [_pair(part.strip(), files, vocabulary) for part in text.split(",")]
     if alphabet is not None:
         if sorted(name for name, _ in pairs) != sorted(alphabet):
@@ -206,7 +190,7 @@ def choose_letters(
     ]
     if set(marks) & set(tokens):
         raise InputError(f"token {next(m for m in marks if m in tokens)} is both a letter and a mark")
-    return TokenLetters(names=names, tokens=tokens, begin=marks[0], end=marks[1])
+    return Letters(alphabet=names, tokens=tokens, begin=marks[0], end=marks[1])
 
 
 def _pair(part: str, files: LibraryFiles, vocabulary: int) -> tuple[str, int]:

@@ -23,7 +23,7 @@ from nerode.network import Network, network_hash
 from nerode.proofs.find.schedule import FIRST_SLICE, GROWTH, Work, finished
 from nerode.proofs.find.walk import BATCH, LARGE_BATCH, Walk
 from nerode.proofs.proving import Unproved
-from nerode.proofs.replay.bits import METHOD, limits, recheck
+from nerode.proofs.replay.bits import METHOD, covers_single_words, limits, recheck
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.runner import (
     Decode,
@@ -79,6 +79,11 @@ class FloatVerdict:
     def length(self) -> int | str:
         """The length up to which the module is proved correct: "all", or a number."""
         return 0 if self.certificate is None else self.certificate.claims[0].length
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it is proved at every length, and of words that are read alone."""
+        return self.certificate is not None and self.length == "all" and covers_single_words(self.certificate)
 
     def outcome(self) -> Certificate | Refutation | Unproved:
         """Returns the word that refutes, or else the proof as far as it goes, or else the reason."""
@@ -348,7 +353,10 @@ def _evidence(runner: Runner, found: Walk, batches: list[int], sha: str) -> dict
 
 
 def _batches(runner: Runner, found: Walk, budget: Budget) -> list[int]:
-    """The batch sizes to replay in: one word at a time, unless that would take most of the time."""
+    """The batch sizes to replay in: one word at a time too, unless that would take most of the time.
+
+    What holds in batches alone is no proof of a network.
+    """
     letter = np.zeros(1, dtype=np.int64)
     state = runner.start()
     runner.step(letter, state)
@@ -356,7 +364,10 @@ def _batches(runner: Runner, found: Walk, budget: Budget) -> list[int]:
     for _ in range(3):
         runner.step(letter, state)
     one = (time.process_time() - begin) / 3
-    return [1, BATCH] if one * int((found.moves >= 0).sum()) < budget.left() / 4 else [LARGE_BATCH]
+    seconds = one * int((found.moves >= 0).sum())
+    if seconds < budget.left() / 4:
+        return [1, BATCH]
+    return [1] if seconds < budget.left() / 2 else [LARGE_BATCH]
 
 
 def _is_chain(question: Question) -> bool:

@@ -17,7 +17,7 @@ from nerode.kernel import PREDICT, TESTED, Certificate, Claim, Failure, Refutati
 from nerode.languages import Language, language_hash, legal_bits
 from nerode.models import Model, dtype_of, read_model
 from nerode.models.lower import network_to_decoder
-from nerode.network import Network, network_hash
+from nerode.network import Network
 from nerode.proofs.answers import refutation
 from nerode.proofs.folder import MODEL_FOLDER
 from nerode.proofs.replay.attention.checker import check_decoder
@@ -61,7 +61,7 @@ def certify_decoder(
         return Failure(what=str(refusal), entry="model")
     evidence = {**proof.evidence(), "module": fingerprint(model), "arithmetic": describe_arithmetic()}
     return Certificate(
-        network=network_hash(network),
+        network=fingerprint(model),
         language=language_hash(language, budget),
         claims=(proof.claim(),),
         evidence={METHOD: evidence},

@@ -29,7 +29,7 @@ from nerode.core import (
     started,
 )
 from nerode.kernel import ANY_ORDER, LANGUAGE_TASKS, PREDICT, Certificate, Claim, Failure, Refutation
-from nerode.languages import Language, Legal, asked_of, language_hash, resolve_language
+from nerode.languages import Language, Legal, asked_of, describe_language, language_hash, resolve_language
 from nerode.models import Model, State, dtype_name, dtype_of, fixed_bits, read_model, save_model
 from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal, show_word
 from nerode.models.network_module import CompiledModel, load_model as load_bare
@@ -39,10 +39,21 @@ from nerode.proofs.find.heads import read_decoder, run_decoder
 from nerode.proofs.find.walk import MOST_STATES
 from nerode.proofs.find.words import Asked
 from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate
+from nerode.proofs.replay.attention.records import METHOD as HEADS
 from nerode.proofs.replay.table import ABOVE_HALF, answer_on_empty_word
 from nerode.proofs.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.proofs.settle import Settled, SettleSettings, settle
-from nerode.records import REFUTED, TESTED, ModelClaim, unexamined
+from nerode.records import (
+    REFUTED,
+    TESTED,
+    AskedQuestion,
+    Folder,
+    Letters,
+    ModelClaim,
+    NetworkEntry,
+    SubjectRecord,
+    unexamined,
+)
 from nerode.verdict import Facts
 
 Json = Any
@@ -458,10 +469,18 @@ def examine(
 
 
 def store(folder: Path, examination: Examination) -> Path | None:
-    """Writes the proof in floats into a folder, beside the network; returns where."""
-    if examination.certificate is None:
+    """Writes a proof in floats beside what it is about, the network or its decoder; returns where.
+
+    Nothing is written about a decoder that the folder does not hold.
+    """
+    certificate, place = examination.certificate, folder / MODEL_FOLDER
+    if certificate is None:
         return None
-    return write_float_certificate(folder, examination.dtype, examination.certificate)
+    if HEADS not in certificate.evidence:
+        return write_float_certificate(folder, examination.dtype, certificate)
+    if not place.is_dir() or (weights := Folder(place).subject).network.dtype != examination.dtype:
+        return None
+    return write_float_certificate(place, examination.dtype, replace(certificate, network=weights.hash))
 
 
 def load_model(
@@ -625,18 +644,22 @@ def _lawful_word(language: Language, length: int) -> list[int]:
     return word
 
 
-def write_real_model(folder: Path, found: RealModel) -> None:
-    """Writes a model and its certificates into the folder of its network, as `model/`.
-
-    The certificate of a softmax decoder speaks of the network, too, and is written beside it.
-    """
+def write_real_model(folder: Path, found: RealModel, language: Language) -> None:
+    """Writes a model and its certificates into the folder of its network, as `model/`."""
     place = folder / MODEL_FOLDER
-    save_model(place, found.model)
-    beside = folder if is_decoder(found.network) else place
+    subject = SubjectRecord(
+        network=NetworkEntry(kind="zoo"),
+        letters=Letters.numbered(language.alphabet.symbols),
+        reading=ABOVE_HALF,
+        question=AskedQuestion(name=language.name, asks="next"),
+        origin={"kind": "compiled"},
+    )
+    written = save_model(place, found.model, subject=subject, language=describe_language(language))
     for certificate in found.certificates:
         dtype = certificate.claims[0].dtype
         assert dtype is not None
-        write_float_certificate(beside, dtype, certificate)
+        # Of copies in other formats the same is claimed: the weights are cast to them.
+        write_float_certificate(place, dtype, replace(certificate, network=written.hash))
 
 
 MOST_ATTENDED = 20_000

@@ -385,6 +385,12 @@ def _shown(listed: Listed) -> Claim:
     return replace(claim, covers=claim.covers + limits(listed.batches, covers_empty=listed.covers_empty))
 
 
+def covers_single_words(certificate: Certificate) -> bool:
+    """Whether a certificate covers words that are read alone; in a batch the roundings may be others."""
+    listed = certificate.evidence.get(METHOD)
+    return listed is None or 1 in listed["batches"]
+
+
 def limits(batches: Sequence[int], *, covers_empty: bool) -> str:
     """Returns what a claim says about its limits."""
     said = f" Words were read in batches of {' and of '.join(f'{size:,}' for size in batches)}."

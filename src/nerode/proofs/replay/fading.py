@@ -58,16 +58,22 @@ _LARGEST = float(torch.finfo(torch.float32).max) / 4
 
 
 def replay_fading(
-    model: Model, language: Language, certificate: Certificate, *, budget: Budget | None = None
+    model: Model,
+    language: Language,
+    certificate: Certificate,
+    *,
+    network: str | None = None,
+    budget: Budget | None = None,
 ) -> Failure | None:
     """Returns why a certificate about a fading memory does not hold for a model, None if it holds.
 
-    A symbol may follow where its score is above 0.
+    A symbol may follow where its score is above 0. `network` is the hash that the certificate has to name, of
+    the model's subject; None for that of its weights.
 
     Raises:
         BudgetExceeded: if the time is up before every step has been computed.
     """
-    if foreign := find_foreign(certificate, FADING, language, fingerprint(model)):
+    if foreign := find_foreign(certificate, FADING, language, network or fingerprint(model)):
         return foreign
     try:
         replay = _FadingReplay(model, language, certificate.evidence[FADING], started(budget))

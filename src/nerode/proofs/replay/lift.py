@@ -18,9 +18,17 @@ from fractions import Fraction
 
 from torch import Tensor
 
-from nerode.core import InputError, Reference
+from nerode.core import InputError, Reference, charge
 from nerode.kernel import LANGUAGE_TASKS, Claim
-from nerode.languages import Alphabet, Language, Legal, language_hash
+from nerode.languages import (
+    Alphabet,
+    Language,
+    LanguageQuestion,
+    Legal,
+    MooreQuestion,
+    Question,
+    language_hash,
+)
 from nerode.models import Model, Surroundings
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 from nerode.network import (
@@ -38,6 +46,7 @@ from nerode.network import (
     zero_map,
 )
 from nerode.proofs.replay.bits import NOT_EMPTY
+from nerode.records import Reading
 
 ONE = "one"
 """The direction that is always 1."""
@@ -137,6 +146,64 @@ def is_carried(model: Model, claim: Claim) -> bool:
 def carried_claim(claim: Claim) -> Claim:
     """Returns a claim about the network of a model as one about the model, which says nothing at first."""
     return replace(claim, covers=claim.covers + NOT_EMPTY) if claim.task in LANGUAGE_TASKS else claim
+
+
+def find_unlifted(
+    model: Model, question: Question, reading: Reading, network: Network, language: Language
+) -> str:
+    """Returns why claims about a network and a language say nothing about a model and its question, or "".
+
+    The network must be the one that the model means, number by number, wherever it says that it comes from.
+    """
+    try:
+        answers = _answers(question, reading, network, language)
+        meant = trained_network(model, language, answers=answers)
+    except InputError as error:
+        return str(error)
+    return "" if replace(meant, origin=network.origin) == network else "its network has other weights"
+
+
+def _answers(
+    question: Question, reading: Reading, network: Network, language: Language
+) -> tuple[Legal, ...] | None:
+    """The statement of each class about the language; None where the scores are bits.
+
+    Raises:
+        InputError: if the right answers about the language are not the right answers to the question.
+    """
+    if isinstance(question, LanguageQuestion):
+        if question.hash != language_hash(language):
+            raise InputError("it is about another language")
+        if reading == Reading(kind="above"):
+            return None
+        rows = [row if question.asks == "next" else row[-1:] for row in reading.table]
+        if reading.kind != "largest" or len(set(rows)) < len(rows):
+            raise InputError("its scores are read in another way, or two classes have one answer")
+        return tuple(
+            Legal(frozenset(a for a, may in enumerate(row[:-1]) if may), row[-1]) for row in reading.table
+        )
+    decoder = network.decoder
+    assert isinstance(question, MooreQuestion)
+    if not isinstance(decoder, PointDecoder) or reading != Reading.by_name(len(question.answers)):
+        raise InputError("its scores are read in another way")
+    if len(decoder.answers) != len(question.answers) or len(set(decoder.answers)) < len(question.answers):
+        raise InputError("several classes have one answer about the language, so that they may be mixed up")
+    first = (question.initial(), language.initial())
+    known, order = {first}, [first]
+    for at, configuration in order:
+        charge()
+        for letter in question.letters(at):
+            after = (question.advance(at, letter), language.advance(configuration, letter))
+            if after in known:
+                continue
+            known.add(after)
+            order.append(after)
+            expected = question.expected(after[0])
+            if any(question.asked(after[0])) and (
+                decoder.answers[expected.index(True)] != language.legal(after[1])
+            ):
+                raise InputError("a class does not say what may follow in the language")
+    return decoder.answers
 
 
 def _obstacles(model: Model) -> list[str]:

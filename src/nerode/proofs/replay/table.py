@@ -15,22 +15,32 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from nerode.core import Budget, InputError
-from nerode.kernel import DTYPES, Certificate, Claim, Failure
-from nerode.languages import Language, Legal, Question
+from nerode.core import Budget, FormatError, InputError
+from nerode.kernel import CERTIFICATE_FILE, DTYPES, PREDICT, Certificate, Claim, Failure
+from nerode.languages import Language, LanguageQuestion, Legal, MooreQuestion, Question, language_hash
 from nerode.models import Model, fixed_bits, read_model
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_hash
-from nerode.proofs.folder import MODEL_FOLDER, float_path, read_float_certificate
+from nerode.proofs.folder import (
+    MODEL_FOLDER,
+    check_folder,
+    float_path,
+    read_certificate,
+    read_float_certificate,
+    read_language,
+    read_network,
+)
 from nerode.proofs.reading import decoder
 from nerode.proofs.replay.attention.records import METHOD as HEADS
-from nerode.proofs.replay.bits import METHOD as BITS, recheck
+from nerode.proofs.replay.bits import METHOD as BITS, covers_single_words, recheck
 from nerode.proofs.replay.fading import FADING, replay_fading
 from nerode.proofs.replay.heads import replay_heads
+from nerode.proofs.replay.lift import carried_claim, find_unlifted, is_carried
 from nerode.proofs.replay.listing import describe_arithmetic
-from nerode.records import Reading
+from nerode.proofs.replay.subject import Subject, open_subject
+from nerode.records import SETTLED, Reading
 
 Json = Any
 
@@ -45,23 +55,40 @@ class ReplaySubject:
     Attributes:
         module: in evaluation mode.
         asked: the question, or the language.
-        decode: from scores to answers; None for the module's own.
+        reading: from scores to answers; None for the module's own.
         empty: what it says before the first letter; None if it says nothing there.
-        network: the SHA-256 of the network that it was made from; None for a module that stands for itself.
+        network: the SHA-256 that the certificate has to name: of the subject, or of the network that the
+            module was made from; None for that of the weights alone.
     """
 
     module: nn.Module
     asked: Language | Question
-    decode: Callable[[Tensor], Tensor] | None = None
+    reading: Reading | None = None
     empty: Legal | None = None
     network: str | None = None
 
     @property
     def model(self) -> Model:
-        """The module as a model of the zoo, in a language; InputError if it is another."""
-        if not isinstance(self.module, Model) or not isinstance(self.asked, Language):
-            raise InputError("this evidence is about models of the zoo that predict what may follow")
+        """The module as a model of the zoo; InputError if it is another."""
+        if not isinstance(self.module, Model):
+            raise InputError("this evidence is about models of the zoo")
         return self.module
+
+    @property
+    def language(self) -> Language:
+        """The language whose next letters are asked for; InputError if the question is another."""
+        asked = self.asked
+        if isinstance(asked, LanguageQuestion) and asked.asks == "next":
+            return asked.language
+        if not isinstance(asked, Language):
+            raise InputError("this evidence is about what may follow in a language")
+        return asked
+
+
+def _require_reading(subject: ReplaySubject, reading: Reading) -> None:
+    """Raises InputError if the scores are read in another way than a method is about."""
+    if subject.reading != reading:
+        raise InputError(f"this evidence is about {reading}; the scores are read as {subject.reading}")
 
 
 def _bits(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
@@ -69,7 +96,7 @@ def _bits(subject: ReplaySubject, certificate: Certificate, budget: Budget | Non
         subject.module,  # type: ignore[arg-type]
         subject.asked,
         certificate,
-        decode=subject.decode,
+        decode=None if subject.reading is None else decoder(subject.reading),
         empty=subject.empty,
         network=subject.network,
         budget=budget,
@@ -77,16 +104,22 @@ def _bits(subject: ReplaySubject, certificate: Certificate, budget: Budget | Non
 
 
 def _fading(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
-    assert isinstance(subject.asked, Language)
-    return replay_fading(subject.model, subject.asked, certificate, budget=budget)
+    _require_reading(subject, Reading(kind="above"))
+    return replay_fading(subject.model, subject.language, certificate, network=subject.network, budget=budget)
 
 
 def _heads(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
-    assert isinstance(subject.asked, Language)
+    _require_reading(subject, ABOVE_HALF)
     return replay_heads(
-        subject.model, subject.asked, certificate, network=subject.network or "", budget=budget
+        subject.model, subject.language, certificate, network=subject.network or "", budget=budget
     )
 
+
+LIFTED = "state-boxes"
+"""The method of the kernel for the exact network that a cell means."""
+
+METHODS = {BITS: "closure", FADING: "fading", HEADS: "attention", LIFTED: "boxes"}
+"""The names of the methods in settlements."""
 
 REPLAYS: dict[str, Callable[[ReplaySubject, Certificate, Budget | None], Failure | None]] = {
     BITS: _bits,
@@ -123,7 +156,8 @@ class Replayed:
         place: the file.
         claims: what it shows; none if it is refused.
         failure: why it is refused.
-        details: the arithmetic of the replay, and that of the search where it was another.
+        details: the arithmetic of the replay, and that of the search where it was another (`made_on`); the
+            method, the number of states, and whether words are covered that are read alone.
     """
 
     dtype: str
@@ -138,14 +172,18 @@ def replay_network(
 ) -> Iterator[Replayed]:
     """Yields the replays of the float certificates beside a network, one for each format that has one.
 
+    They are about the network as nerode's module runs it.
+
     Raises:
-        FormatError: if a certificate or a model does not read.
+        FormatError: if a certificate does not read.
         BudgetExceeded: if the time is up before every step has been replayed.
     """
     for dtype in DTYPES:
         certificate = read_float_certificate(folder, dtype)
         if certificate is not None:
-            subject = _subject_of(folder, network, language, certificate, dtype)
+            module = load_model(network, dtype=getattr(torch, dtype)).eval()
+            sha, empty = network_hash(network), network.decoder.empty
+            subject = ReplaySubject(module=module, asked=language, empty=empty, network=sha)
             yield _replayed(subject, certificate, dtype, float_path(folder, dtype), budget)
 
 
@@ -153,30 +191,78 @@ def replay_weights(folder: Path, language: Language, *, budget: Budget | None = 
     """Yields the replays of the certificates of the weights in `model/`, one for each format that has one.
 
     Raises:
-        FormatError: if a certificate or the model does not read.
+        FormatError: if a certificate or the model does not read, or it is asked about another language.
         BudgetExceeded: if the time is up before every step has been replayed.
     """
     place = folder / MODEL_FOLDER
-    for dtype in DTYPES:
-        certificate = read_float_certificate(place, dtype)
+    found = [(dtype, read_float_certificate(place, dtype)) for dtype in DTYPES]
+    if not any(certificate for _, certificate in found):
+        return
+    weights = open_subject(place)
+    if weights.asked.hash != language_hash(language):
+        raise FormatError("is asked about another language than its network", path=place)
+    for dtype, certificate in found:
         if certificate is not None:
             model = read_model(place, dtype=getattr(torch, dtype)).eval()
-            read = decoder(ABOVE_HALF)
             subject = ReplaySubject(
-                module=model, asked=language, decode=read, empty=answer_on_empty_word(model)
+                module=model,
+                asked=language,
+                reading=weights.reading,
+                empty=answer_on_empty_word(model),
+                network=weights.hash,
             )
             yield _replayed(subject, certificate, dtype, float_path(place, dtype), budget)
 
 
-def _subject_of(
-    folder: Path, network: Network, language: Language, certificate: Certificate, dtype: str
-) -> ReplaySubject:
-    """The softmax decoder in `model/` if the evidence is about heads, the network as a module otherwise."""
-    sha, wanted = network_hash(network), getattr(torch, dtype)
-    if HEADS in certificate.evidence:
-        return ReplaySubject(module=read_model(folder / MODEL_FOLDER), asked=language, network=sha)
-    module = load_model(network, dtype=wanted).eval()
-    return ReplaySubject(module=module, asked=language, empty=network.decoder.empty, network=sha)
+def replay_settled(folder: Path, subject: Subject, *, budget: Budget | None = None) -> Replayed:
+    """Returns the replay of the proof with which a subject was settled; it knows nothing of the search.
+
+    Args:
+        folder: of the subject; the proof is in `settled/`.
+        subject: opened from it.
+        budget: limits the CPU seconds.
+
+    Raises:
+        FormatError: if the certificate does not read.
+        BudgetExceeded: if the time is up.
+    """
+    place = folder / SETTLED
+    for path in (place, *(place.iterdir() if place.is_dir() else ())):
+        if path.is_symlink():
+            raise FormatError("is a link; the files of a network lie in its own folder", path=path)
+    path, dtype = place / CERTIFICATE_FILE, subject.record.network.dtype or ""
+    certificate = read_certificate(path)
+    if LIFTED in certificate.evidence:
+        return _replay_lifted(place, subject, budget)
+    assert subject.module is not None
+    replayed = ReplaySubject(
+        module=subject.module, asked=subject.asked, reading=subject.reading, network=subject.hash
+    )
+    return _replayed(replayed, certificate, dtype, path, budget)
+
+
+def _replay_lifted(place: Path, subject: Subject, budget: Budget | None) -> Replayed:
+    """The replay of a proof about the exact network that a cell means."""
+    path, dtype = place / CERTIFICATE_FILE, subject.record.network.dtype or ""
+    found = check_folder(place, budget=budget)
+    model, problem = subject.module, ""
+    if found.ok and not isinstance(model, Model):
+        problem = "it is not a model of the zoo"
+    elif found.ok:
+        assert isinstance(model, Model)
+        assert subject.reading is not None
+        network, language = read_network(place), read_language(place)
+        problem = find_unlifted(model, subject.asked, subject.reading, network, language)
+        if isinstance(subject.asked, MooreQuestion) and any(c.task != PREDICT for c in found.claims):
+            problem = problem or "classes are named after all words, and it is about fewer"
+        if not all(is_carried(model, claim) for claim in found.claims):
+            problem = problem or "a claim about floats is about one bias, and the cell adds two"
+    if problem:
+        what = f"the proof is not about the weights that it lies with: {problem}"
+        return Replayed(dtype=dtype, place=path, failure=Failure(what=what, entry="network"))
+    claims = tuple(map(carried_claim, found.claims))
+    details = {"method": METHODS[LIFTED]}
+    return Replayed(dtype=dtype, place=path, claims=claims, failure=found.failure, details=details)
 
 
 @fixed_bits(1)
@@ -185,14 +271,29 @@ def _replayed(
 ) -> Replayed:
     failure = replay(subject, certificate, budget=budget)
     if failure is None and any(claim.dtype != dtype for claim in certificate.claims):
-        failure = Failure(what=f"a claim is not about {dtype}, as the name of its file says", entry="claims")
+        failure = Failure(what=f"a claim is not about {dtype}, as its weights are", entry="claims")
     details: dict[str, Json] = {"replayed": str(place), "arithmetic": describe_arithmetic()}
-    made_on = next((e.get("arithmetic") for e in certificate.evidence.values() if isinstance(e, dict)), None)
+    (method, listed), *_ = certificate.evidence.items()
+    made_on = listed.get("arithmetic") if isinstance(listed, dict) else None
     if made_on != details["arithmetic"]:
         # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
         details["made_on"] = made_on
+    if failure is None:
+        details |= {"method": METHODS[method], "states": len(listed.get("moves", ()))}
+        details["alone"] = covers_single_words(certificate)
     claims = () if failure else certificate.claims
     return Replayed(dtype=dtype, place=place, claims=claims, failure=failure, details=details)
+
+
+def is_proof(question: Question, replayed: Replayed) -> bool:
+    """Whether a replay shows that a question is answered correctly: at every length, also of single words.
+
+    Where the strongest answer to a question is asked for, valid prefixes are enough.
+    """
+    weaker = question.weaker()
+    tasks = {question.task, PREDICT} | ({weaker.task} if weaker is not None else set())
+    shown = any(claim.length == "all" and claim.task in tasks for claim in replayed.claims)
+    return shown and bool(replayed.details.get("alone", True))
 
 
 @torch.no_grad()
