@@ -118,7 +118,7 @@ def _heads(subject: ReplaySubject, certificate: Certificate, budget: Budget | No
 LIFTED = "state-boxes"
 """The method of the kernel for the exact network that a cell means."""
 
-METHODS = {BITS: "closure", FADING: "fading", HEADS: "attention", LIFTED: "boxes"}
+METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", LIFTED: "boxes"}
 """The names of the methods in settlements."""
 
 REPLAYS: dict[str, Callable[[ReplaySubject, Certificate, Budget | None], Failure | None]] = {
