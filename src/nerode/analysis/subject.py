@@ -79,7 +79,7 @@ class LoadedNetwork:
 
     @property
     def imported(self) -> ImportOrigin | None:
-        """Where its weights come from, if they come from another library."""
+        """The origin of its weights, if they come from another library."""
         return None if self.subject is None else self.subject.record.imported
 
     @property

@@ -42,10 +42,10 @@ from nerode.records import (
     SUBJECT_FILE,
     WEIGHTS_FILE,
     AskedQuestion,
-    Letters,
     ModelClaim,
     NetworkEntry,
     SubjectRecord,
+    TokenLetters,
     unexamined,
 )
 
@@ -86,7 +86,7 @@ def write_folder(
         write_atomically(place / NETWORK_FILE, _text(written))
         subject = SubjectRecord(
             network=NetworkEntry(kind="exact", target=network.target),
-            letters=Letters.numbered(network.alphabet.symbols),
+            letters=TokenLetters.numbered(network.alphabet.symbols),
             question=AskedQuestion(name=language.name, asks="next"),
             origin={"kind": "trained" if network.origin.weights else "compiled"},
             files={NETWORK_FILE: content_hash(written), LANGUAGE_FILE: content_hash(described)},

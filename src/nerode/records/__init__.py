@@ -116,10 +116,10 @@ if TYPE_CHECKING:
         AskedQuestion,
         Bits,
         ImportOrigin,
-        Letters,
         NetworkEntry,
         Reading,
         SubjectRecord,
+        TokenLetters,
     )
     from nerode.records.tables import (
         CURVE,
@@ -163,8 +163,8 @@ __getattr__, __dir__, __all__ = attach(
             "prune read_metrics read_result read_run removable run_name"
         ),
         "nerode.records.subject": (
-            "SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin Letters NetworkEntry "
-            "Reading SubjectRecord"
+            "SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin NetworkEntry "
+            "Reading SubjectRecord TokenLetters"
         ),
         "nerode.records.tables": (
             "CURVE CellResult LineResult TableResult VerdictSummary read_table read_tables write_table"

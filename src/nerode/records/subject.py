@@ -63,7 +63,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letters:
+class TokenLetters:
     """The letters that a network reads.
 
     Attributes:
@@ -87,7 +87,7 @@ class Letters:
             raise InputError(f"{len(self.alphabet)} letters need as many different tokens, not {self.tokens}")
 
     @classmethod
-    def numbered(cls, alphabet: Sequence[str], *, feature: bool = False) -> Letters:
+    def numbered(cls, alphabet: Sequence[str], *, feature: bool = False) -> TokenLetters:
         """Returns letters whose tokens are their numbers."""
         return cls(alphabet=tuple(alphabet), tokens=tuple(range(len(alphabet))), feature=feature)
 
@@ -181,7 +181,7 @@ class SubjectRecord:
     """
 
     network: NetworkEntry
-    letters: Letters = Letters()
+    letters: TokenLetters = TokenLetters()
     reading: Reading | None = None
     question: AskedQuestion | None = None
     explains: Literal["lifted", "lowered", "none"] = "none"

@@ -17,12 +17,12 @@ from nerode.models import save_model
 from nerode.records import (
     SUBJECT_FILE,
     AskedQuestion,
-    Letters,
     NetworkEntry,
     RunOutput,
     RunRecord,
     RunStore,
     SubjectRecord,
+    TokenLetters,
     TrainSpec,
     read_run,
 )
@@ -161,7 +161,7 @@ def write_subject(
     *,
     origin: dict[str, Any],
     code: dict[str, Any] | None = None,
-    letters: Letters | None = None,
+    letters: TokenLetters | None = None,
 ) -> SubjectRecord:
     """Writes a model with the question of a task and its reading.
 
@@ -174,7 +174,7 @@ def write_subject(
         letters: the letters; by default those of the task, by number.
     """
     entry = NetworkEntry(kind="module", code=code or {})
-    subject = SubjectRecord(network=entry, letters=letters or Letters(), origin=origin)
+    subject = SubjectRecord(network=entry, letters=letters or TokenLetters(), origin=origin)
     try:
         question, reading = task.question(), task.reading()
     except InputError:
@@ -184,7 +184,7 @@ def write_subject(
     asked = AskedQuestion(name=name, asks="class")
     if isinstance(question, LanguageQuestion):
         asked = AskedQuestion(name=name, asks=question.asks, words=question.words)
-    numbered = Letters.numbered(question.alphabet.symbols, feature=task.features is not None)
+    numbered = TokenLetters.numbered(question.alphabet.symbols, feature=task.features is not None)
     subject = replace(subject, letters=letters or numbered, reading=reading, question=asked)
     return save_model(folder, model, subject=subject, language=describe_question(question))
 

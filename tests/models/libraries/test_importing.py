@@ -26,7 +26,7 @@ from nerode.models.libraries import (
     with_letters,
 )
 from nerode.models.libraries.places import Place, give_theirs
-from nerode.records import ImportOrigin, Letters, NetworkEntry, SubjectRecord
+from nerode.records import ImportOrigin, NetworkEntry, SubjectRecord, TokenLetters
 from tests.cli.runner import run
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
@@ -92,7 +92,7 @@ def test_a_model_of_transformers_comes_in_and_goes_back(
     assert compared.startswith("transformers ")
     assert torch.get_default_dtype() == torch.float32
     origin = ImportOrigin(library="transformers", format="any", source="", config=dict(foreign.files.config))
-    named = Letters.numbered([str(token) for token in range(VOCABULARY)])
+    named = TokenLetters.numbered([str(token) for token in range(VOCABULARY)])
     subject = SubjectRecord(network=NetworkEntry(kind="zoo"), letters=named, origin=origin.to_json())
     save_model(tmp_path / "in", with_letters(foreign, named), subject=subject)
     exported = run("export", str(tmp_path / "in"), "--to", "huggingface", "-o", str(tmp_path / "out"))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nerode.algebra.classes.merging import check_pairs, joining_word
 from nerode.algebra.classes.subject import (
     Evidence,
-    Subject,
+    TestedLanguage,
     member,
     non_member,
     remembered,
@@ -33,7 +33,7 @@ _BITS_AT_ONCE = 4_000_000
 _MOST_REVERSED_STATES = 20_000
 
 
-def r_trivial(subject: Subject) -> Evidence:
+def r_trivial(subject: TestedLanguage) -> Evidence:
     """Decides whether the syntactic monoid is R-trivial: the minimal automaton has no cycles but loops.
 
     Implements: [BrzozowskiFich1980]
@@ -43,7 +43,7 @@ def r_trivial(subject: Subject) -> Evidence:
     return member()
 
 
-def joined_states(subject: Subject) -> dict[str, Word] | None:
+def joined_states(subject: TestedLanguage) -> dict[str, Word] | None:
     """Returns words x and y that lead from some state to another one and back; None if there are none."""
     for q in subject.access.order:
         for letter, target in enumerate(subject.rows[q]):
@@ -52,7 +52,7 @@ def joined_states(subject: Subject) -> dict[str, Word] | None:
     return None
 
 
-def l_trivial(subject: Subject) -> Evidence:
+def l_trivial(subject: TestedLanguage) -> Evidence:
     """Decides whether the syntactic monoid is L-trivial: the reversed language is R-trivial.
 
     The states of the automaton of the reversed language are the sets of states from which one word is
@@ -78,7 +78,7 @@ def l_trivial(subject: Subject) -> Evidence:
     raise AssertionError("a component of two sets has no edge inside")
 
 
-def _quick_detour(subject: Subject) -> dict[str, Word] | None:
+def _quick_detour(subject: TestedLanguage) -> dict[str, Word] | None:
     """Returns two letters that violate the identity, among the first few; None if none do.
 
     This spares automata whose reversed ones are large.
@@ -96,7 +96,7 @@ def _quick_detour(subject: Subject) -> dict[str, Word] | None:
     return None
 
 
-def _accepted_from(subject: Subject) -> tuple[int, list[list[int]]]:
+def _accepted_from(subject: TestedLanguage) -> tuple[int, list[list[int]]]:
     """Returns how many sets {q : qw accepts} there are, and where putting a letter in front of w leads.
 
     Many sets are looked at together, those found first before the others.
@@ -150,7 +150,7 @@ _MOST_FORBIDDEN_NODES = 20_000
 
 
 @remembered
-def piecewise_testable(subject: Subject) -> Evidence:
+def piecewise_testable(subject: TestedLanguage) -> Evidence:
     """Decides whether the set of subsequences up to some length decides about every word.
 
     That is so exactly when the minimal automaton has no cycles but loops, and for any two letters a and b
@@ -174,7 +174,7 @@ def piecewise_testable(subject: Subject) -> Evidence:
     return member()
 
 
-def strictly_piecewise(subject: Subject) -> Evidence:
+def strictly_piecewise(subject: TestedLanguage) -> Evidence:
     """Decides whether the language is closed under leaving out letters: forbidden subsequences define it.
 
     That is so exactly when L(qa) ⊆ L(q) for every state q and letter a. The parameter is the length of
@@ -203,7 +203,7 @@ def strictly_piecewise(subject: Subject) -> Evidence:
     return non_member(subject, witness, "u y v is in L, u v is not")
 
 
-def _failing_deletion(subject: Subject) -> tuple[int, int] | None:
+def _failing_deletion(subject: TestedLanguage) -> tuple[int, int] | None:
     """Returns a state q and a letter a such that L(qa) is not inside L(q), or None."""
     n = subject.dfa.num_states
     columns = subject.columns
@@ -233,7 +233,7 @@ def _failing_deletion(subject: Subject) -> tuple[int, int] | None:
     return None
 
 
-def _longest_forbidden(subject: Subject) -> int | None:
+def _longest_forbidden(subject: TestedLanguage) -> int | None:
     """Returns the length of the longest word outside L all of whose proper subsequences are in L.
 
     None if there are too many words on the way. Such a word never stays in a state, for the letter that

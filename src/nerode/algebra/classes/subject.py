@@ -134,18 +134,18 @@ class Elements:
 T = TypeVar("T")
 
 
-def remembered(compute: Callable[[Subject], T]) -> Callable[[Subject], T]:
+def remembered(compute: Callable[[TestedLanguage], T]) -> Callable[[TestedLanguage], T]:
     """Makes a function of a subject compute its value once for each subject; failures are remembered too."""
     name = f"{compute.__module__}.{compute.__qualname__}"
 
     @functools.wraps(compute)
-    def lookup(subject: Subject) -> T:
+    def lookup(subject: TestedLanguage) -> T:
         return subject.once(name, lambda: compute(subject))
 
     return lookup
 
 
-class Subject:
+class TestedLanguage:
     """A minimal automaton under the class tests, with all that they share.
 
     Args:
@@ -276,7 +276,9 @@ def member(method: str = AUTOMATON, parameter: int | None = None, explanation: s
     return Evidence(holds=True, method=method, parameter=parameter, explanation=explanation)
 
 
-def non_member(subject: Subject, witness: Mapping[str, Word], says: str, method: str = AUTOMATON) -> Evidence:
+def non_member(
+    subject: TestedLanguage, witness: Mapping[str, Word], says: str, method: str = AUTOMATON
+) -> Evidence:
     """Returns a "no": the words of a witness, and what they show."""
     explanation = f"{describe_words(subject, witness)}: {says}"
     return Evidence(holds=False, method=method, witness=witness, explanation=explanation)
@@ -293,13 +295,13 @@ class _Difference:
     right_end: int
 
 
-def violates(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> bool:
+def violates(subject: TestedLanguage, identity: str, assignment: Mapping[str, Word]) -> bool:
     """Whether these words for the variables violate the identity."""
     return _difference(subject, identity, assignment) is not None
 
 
 def violation(
-    subject: Subject, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
+    subject: TestedLanguage, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
 ) -> Evidence:
     """Returns a "no", after checking that these words violate the identity.
 
@@ -320,7 +322,7 @@ def violation(
     return non_member(subject, witness, says, method)
 
 
-def _difference(subject: Subject, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:
+def _difference(subject: TestedLanguage, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:
     """Returns the state nearest to the start at which an equation fails, of the first one that fails."""
     values = {variable: subject.action(word) for variable, word in assignment.items()}
     n = subject.dfa.num_states
@@ -336,7 +338,7 @@ def _difference(subject: Subject, identity: str, assignment: Mapping[str, Word])
     return None
 
 
-def describe_words(subject: Subject, words: Mapping[str, Word]) -> str:
+def describe_words(subject: TestedLanguage, words: Mapping[str, Word]) -> str:
     """Returns the words of a witness as text, empty contexts left out."""
     decode = subject.dfa.alphabet.decode
     shown = {role: word for role, word in words.items() if word or role not in ("before", "after")}

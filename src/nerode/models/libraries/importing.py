@@ -37,7 +37,7 @@ from nerode.models.libraries.places import Place, fill_ours, give_theirs, inside
 from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, read_library_files
 from nerode.models.model import Model
 from nerode.models.zoo import LayerConfig
-from nerode.records import Folder, Letters
+from nerode.records import Folder, TokenLetters
 
 TOLERANCE = 1e-9
 """The difference from the library up to which an import is written, as a share of the largest score. Both
@@ -202,7 +202,7 @@ def _load(foreign: ForeignModel) -> Scorer:
         raise FormatError(f"{foreign.library} cannot load it: {what}", path=files.path) from None
 
 
-def with_letters(foreign: ForeignModel, letters: Letters) -> Model:
+def with_letters(foreign: ForeignModel, letters: TokenLetters) -> Model:
     """Returns the model that reads these letters only: the same layers, and the rows of these tokens.
 
     Its weights have the type of those that were read.
@@ -224,7 +224,7 @@ def with_letters(foreign: ForeignModel, letters: Letters) -> Model:
 
 
 def _choose_rows(
-    config: ModelConfig, weights: dict[str, Tensor], letters: Letters, vocabulary: int
+    config: ModelConfig, weights: dict[str, Tensor], letters: TokenLetters, vocabulary: int
 ) -> ModelConfig:
     """Keeps the rows of some tokens in the weights; returns the settings of the smaller model."""
     if config.width is None:
@@ -284,7 +284,7 @@ def export_import(folder: Path, out: Path) -> None:
     letters, origin = subject.letters, subject.imported
     if origin is None or not origin.config:
         raise InputError(f"{folder} has no config of a library; a state dict of torch's cells has none")
-    if letters != Letters.numbered(letters.alphabet):
+    if letters != TokenLetters.numbered(letters.alphabet):
         raise InputError(f"{folder} keeps {len(letters.tokens)} letters; only a whole vocabulary can go back")
     weights = library_weights(model, origin.config)
     with whole_folder(out) as place:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nerode.core import FormatError, InputError, read_bytes
 from nerode.models.kernels.arguments import dtype_name
-from nerode.records import Letters
+from nerode.records import TokenLetters
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -149,7 +149,7 @@ def choose_letters(
     files: LibraryFiles,
     vocabulary: int,
     alphabet: tuple[str, ...] | None = None,
-) -> Letters:
+) -> TokenLetters:
     """Returns the letters that the user names, or the whole vocabulary.
 
     Args:
@@ -175,7 +175,7 @@ def choose_letters(
                 "of each letter with --letters"
             )
         names = names if alphabet is None else alphabet
-        return Letters(alphabet=names, tokens=tuple(range(vocabulary)))
+        return TokenLetters(alphabet=names, tokens=tuple(range(vocabulary)))
     pairs = [_pair(part.strip(), files, vocabulary) for part in text.split(",")]
     if alphabet is not None:
         if sorted(name for name, _ in pairs) != sorted(alphabet):
@@ -190,7 +190,7 @@ def choose_letters(
     ]
     if set(marks) & set(tokens):
         raise InputError(f"token {next(m for m in marks if m in tokens)} is both a letter and a mark")
-    return Letters(alphabet=names, tokens=tokens, begin=marks[0], end=marks[1])
+    return TokenLetters(alphabet=names, tokens=tokens, begin=marks[0], end=marks[1])
 
 
 def _pair(part: str, files: LibraryFiles, vocabulary: int) -> tuple[str, int]:

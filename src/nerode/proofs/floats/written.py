@@ -48,10 +48,10 @@ from nerode.records import (
     TESTED,
     AskedQuestion,
     Folder,
-    Letters,
     ModelClaim,
     NetworkEntry,
     SubjectRecord,
+    TokenLetters,
     unexamined,
 )
 from nerode.verdict import Facts
@@ -649,7 +649,7 @@ def write_real_model(folder: Path, found: RealModel, language: Language) -> None
     place = folder / MODEL_FOLDER
     subject = SubjectRecord(
         network=NetworkEntry(kind="zoo"),
-        letters=Letters.numbered(language.alphabet.symbols),
+        letters=TokenLetters.numbered(language.alphabet.symbols),
         reading=ABOVE_HALF,
         question=AskedQuestion(name=language.name, asks="next"),
         origin={"kind": "compiled"},

@@ -14,7 +14,15 @@ from nerode.languages import LanguageQuestion, Legal, Question, question_from_de
 from nerode.models import Model, fill_weights, read_model, read_tensors
 from nerode.network import Network, network_from_json
 from nerode.proofs.reading import SignalModule
-from nerode.records import SUBJECT_FILE, WEIGHTS_FILE, Folder, Letters, Reading, SubjectRecord, untrusted_code
+from nerode.records import (
+    SUBJECT_FILE,
+    WEIGHTS_FILE,
+    Folder,
+    Reading,
+    SubjectRecord,
+    TokenLetters,
+    untrusted_code,
+)
 
 Build = Callable[[SubjectRecord], nn.Module]
 """Makes a module of the user's own, whose code the user trusts."""
@@ -46,13 +54,13 @@ class Subject:
         return self.record.hash
 
     @property
-    def letters(self) -> Letters:
-        """What it reads."""
+    def letters(self) -> TokenLetters:
+        """The letters that it reads."""
         return self.record.letters
 
     @property
     def reading(self) -> Reading | None:
-        """How its scores are read; None for an exact network, which has its own decoder."""
+        """The reading of its scores; None for an exact network, which has its own decoder."""
         return self.record.reading
 
     @property
