@@ -26,12 +26,11 @@ from nerode.core import (
     InputError,
     claim_file,
     claim_folder,
-    to_mapping,
     write_atomically,
 )
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
-from nerode.records import ANALYSIS_FORMAT
+from nerode.records import ANALYSIS_FORMAT, analysis_json
 from nerode.report import analysis_page, analysis_view, extraction_lines, make_console
 from nerode.study import settled_run, study_memorisation
 
@@ -143,7 +142,7 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
         from nerode.analysis import metric
 
         try:
-            found["metric"] = to_mapping(metric(subject))
+            found["metric"] = analysis_json(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
     if (end := settled_run(folder)) is not None:

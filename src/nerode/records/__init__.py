@@ -8,30 +8,15 @@ if TYPE_CHECKING:
     from nerode.records.analysis import (
         ANALYSIS_FORMAT,
         Analysis,
-        AnswerChange,
-        AttentionMap,
-        AttentionMaps,
-        BitCollapse,
-        BitFading,
         ContextAnalysis,
-        FixedPoint,
         Forgetting,
         LayerSpectrum,
-        LayerWindow,
-        LengthMargin,
-        LetterRates,
-        LoopCollapse,
-        Margins,
         MetricAutomaton,
-        ProductNorm,
+        Row,
         Source,
         Spectrum,
         StateClusters,
-        StateLayout,
-        StreamHorizon,
-        Stretch,
-        TraceStrip,
-        WordTrace,
+        analysis_json,
     )
     from nerode.records.folder import Folder, is_import
     from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
@@ -137,10 +122,8 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.records.analysis": (
-            "ANALYSIS_FORMAT Analysis AnswerChange AttentionMap AttentionMaps BitCollapse BitFading "
-            "ContextAnalysis FixedPoint Forgetting LayerSpectrum LayerWindow LengthMargin LetterRates "
-            "LoopCollapse Margins MetricAutomaton ProductNorm Source Spectrum StateClusters StateLayout "
-            "StreamHorizon Stretch TraceStrip WordTrace"
+            "ANALYSIS_FORMAT Analysis ContextAnalysis Forgetting LayerSpectrum MetricAutomaton Row Source "
+            "Spectrum StateClusters analysis_json"
         ),
         "nerode.records.folder": "Folder is_import",
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",

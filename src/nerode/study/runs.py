@@ -12,6 +12,7 @@ from typing import Any
 
 from nerode.core import FormatError, InputError, Shown, plural, read_json, to_frame, to_mapping
 from nerode.records import (
+    ANALYSIS_FORMAT,
     RESULT,
     Measure,
     RunRecord,
@@ -35,7 +36,6 @@ MEASURES: Mapping[Measure, str] = {
 _LONGEST_WORD = 24
 """Letters of a failing word that is shown whole."""
 
-ANALYSIS_FORMAT = "nerode-analysis-1"
 _ANALYSES = ("analysis/analysis.json", "analysis.json")
 """Places of the files of `nerode analyse`, inside the folder of a run."""
 

@@ -14,6 +14,7 @@ from nerode.analysis.aspects.spectra import (
     step_maps,
 )
 from nerode.models import all_kinds
+from nerode.records import analysis_json
 from tests.analysis.networks import model_of, random_probe, ssm_with
 
 
@@ -126,6 +127,6 @@ def test_attention_has_no_transition():
 def test_every_architecture_can_be_looked_at(name):
     model = model_of(name, width=16)
     for found in spectra(model, random_probe(count=2, length=5)):
-        text = found.to_json()
+        text = analysis_json(found)
         assert text["spectra"]
         assert text["products"][-1]["n"] >= 5
