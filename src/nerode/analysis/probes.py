@@ -17,7 +17,7 @@ from nerode.core import InputError, stream
 from nerode.languages import END, NOTHING
 from nerode.models import Model
 from nerode.models.network_module import CompiledModel
-from nerode.records import Row
+from nerode.records import AnalysisRow
 from nerode.tasks import Batch, Task
 from nerode.training import tested_lengths
 
@@ -174,7 +174,7 @@ def _dtype(model: nn.Module) -> torch.dtype:
 
 
 @torch.no_grad()
-def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed: int = 0) -> Row:
+def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed: int = 0) -> AnalysisRow:
     """Returns the margin of the correct answer at the lengths that the task is tested at.
 
     Args:
@@ -198,7 +198,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
         sizes = margin(task, scores, probe.batch)[probe.batch.mask]
         right = task.correct(scores, probe.batch)[probe.batch.mask]
         found.append(
-            Row(
+            AnalysisRow(
                 length=length,
                 least=plain(float(sizes.min())),
                 low=plain(float(sizes.quantile(0.01))),
@@ -206,7 +206,7 @@ def margins(subject: LoadedNetwork, *, longest: int = 512, words: int = 64, seed
                 wrong=float((~right).double().mean()),
             )
         )
-    return Row(trained=task.training_lengths[1], lengths=tuple(found))
+    return AnalysisRow(trained=task.training_lengths[1], lengths=tuple(found))
 
 
 def margin(task: Task, scores: Tensor, batch: Batch) -> Tensor:

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from nerode.records.analysis import (
         ANALYSIS_FORMAT,
         Analysis,
+        AnalysisRow,
         ContextAnalysis,
         Forgetting,
         LayerSpectrum,
         MetricAutomaton,
-        Row,
         Source,
         Spectrum,
         StateClusters,
@@ -122,7 +122,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.records.analysis": (
-            "ANALYSIS_FORMAT Analysis ContextAnalysis Forgetting LayerSpectrum MetricAutomaton Row Source "
+            "ANALYSIS_FORMAT Analysis ContextAnalysis Forgetting AnalysisRow LayerSpectrum MetricAutomaton Source "
             "Spectrum StateClusters analysis_json"
         ),
         "nerode.records.folder": "Folder is_import",

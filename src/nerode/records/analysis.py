@@ -2,7 +2,7 @@
 
 Memory comes first: horizons of written bits, fixed points, and distances under repeated words. Numbers
 that are infinite or not a number are None, as JSON has neither. The parts of an analysis are records; the
-rows inside them are `Row`s, whose values the records list.
+rows inside them are `AnalysisRow`s, whose values the records list.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ ANALYSIS_FORMAT = "nerode-analysis-1"
 Source = Literal["one matrix", "one for each letter", "sample"]
 
 
-class Row(SimpleNamespace):
+class AnalysisRow(SimpleNamespace):
     """A row of a part of an analysis: values by name."""
 
 
 def analysis_json(value: Any) -> Any:
     """Returns a part of an analysis as plain values."""
-    if isinstance(value, Row):
+    if isinstance(value, AnalysisRow):
         return {name: analysis_json(inner) for name, inner in vars(value).items()}
     if is_dataclass(value):
         plain = {one.name: analysis_json(getattr(value, one.name)) for one in fields(value)}
@@ -59,10 +59,10 @@ class Forgetting:
         unpredicted: why there is no prediction; empty if there is one.
     """
 
-    streams: tuple[Row, ...]
-    fixed_points: tuple[Row, ...]
+    streams: tuple[AnalysisRow, ...]
+    fixed_points: tuple[AnalysisRow, ...]
     latch: bool | None
-    prediction: tuple[Row, ...]
+    prediction: tuple[AnalysisRow, ...]
     unpredicted: str
 
 
@@ -100,11 +100,11 @@ class MetricAutomaton:
     separation: float | None
     components: int
     most_components: int
-    rates: tuple[Row, ...]
+    rates: tuple[AnalysisRow, ...]
     promised_radius: float
     noise_radius: float | None
-    loops: tuple[Row, ...]
-    bits: tuple[Row, ...]
+    loops: tuple[AnalysisRow, ...]
+    bits: tuple[AnalysisRow, ...]
     linear_bound: int | None
 
 
@@ -153,9 +153,9 @@ class LayerSpectrum:
     linear: bool
     source: Source
     spectra: tuple[Spectrum, ...]
-    products: tuple[Row, ...]
+    products: tuple[AnalysisRow, ...]
     nilpotent: int | None
-    stretch: Row | None
+    stretch: AnalysisRow | None
 
     @property
     def rate(self) -> float:
@@ -195,8 +195,8 @@ class ContextAnalysis:
     """
 
     eps: float
-    layers: tuple[Row, ...]
-    changes: tuple[Row, ...]
+    layers: tuple[AnalysisRow, ...]
+    changes: tuple[AnalysisRow, ...]
     by_intervention: int
     by_largest: int
     flips: int
@@ -228,8 +228,8 @@ class StateClusters:
     labels: int
     states: int
     shown: tuple[str, ...]
-    trained: Row
-    untrained: Row | None
+    trained: AnalysisRow
+    untrained: AnalysisRow | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,9 +261,9 @@ class Analysis:
     spectra: tuple[LayerSpectrum, ...] = ()
     context: ContextAnalysis | None = None
     clusters: tuple[StateClusters, ...] = ()
-    trace: Row | None = None
-    attention: Row | None = None
-    margins: Row | None = None
+    trace: AnalysisRow | None = None
+    attention: AnalysisRow | None = None
+    margins: AnalysisRow | None = None
     forgetting: Forgetting | None = None
     metric: MetricAutomaton | None = None
     left_out: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from nerode.core import InputError
 from nerode.languages import Language
 from nerode.models import Layered, as_layered
 from nerode.models.network_module import CompiledModel
-from nerode.records import Row, StateClusters
+from nerode.records import AnalysisRow, StateClusters
 
 Points = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -187,9 +187,9 @@ def principal_plane(points: Points) -> tuple[Points, tuple[float, float]]:
     return plane, (float(shares[0]), float(shares[1]))
 
 
-def _clustering(points: Points, codes: Numbers, shown: Numbers) -> Row:
+def _clustering(points: Points, codes: Numbers, shown: Numbers) -> AnalysisRow:
     plane, explained = principal_plane(points)
-    return Row(
+    return AnalysisRow(
         silhouette=silhouette(points, codes),
         silhouette_plane=silhouette(plane, codes),
         purity=_purity(points, codes),

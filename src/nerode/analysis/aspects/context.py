@@ -15,7 +15,7 @@ from torch import Tensor
 from nerode.analysis.probes import ProbeWords, plain
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
-from nerode.records import ContextAnalysis, LayerSpectrum, Row
+from nerode.records import AnalysisRow, ContextAnalysis, LayerSpectrum
 
 EPS = 0.01
 """Share of the state, or change of a probability, below which something counts as forgotten."""
@@ -52,7 +52,7 @@ def context(
     )
 
 
-def layer_window(spectrum: LayerSpectrum, *, eps: float = EPS) -> Row:
+def layer_window(spectrum: LayerSpectrum, *, eps: float = EPS) -> AnalysisRow:
     """Returns how many positions one layer remembers, by three rules.
 
     Implements: [Nandakumar2024, Proposition 4.6] for the rule of nilpotency
@@ -64,7 +64,7 @@ def layer_window(spectrum: LayerSpectrum, *, eps: float = EPS) -> Row:
     elif rate < 1:
         by_spectrum = math.ceil(math.log(eps) / math.log(rate))
     small = [p.n for p in spectrum.products if p.largest is not None and p.largest < eps]
-    return Row(
+    return AnalysisRow(
         layer=spectrum.layer,
         rate=plain(rate),
         by_spectrum=by_spectrum,
@@ -75,7 +75,7 @@ def layer_window(spectrum: LayerSpectrum, *, eps: float = EPS) -> Row:
 
 
 @torch.no_grad()
-def interventions(subject: LoadedNetwork, probe: ProbeWords, *, seed: int = 0) -> tuple[Row, ...]:
+def interventions(subject: LoadedNetwork, probe: ProbeWords, *, seed: int = 0) -> tuple[AnalysisRow, ...]:
     """Returns what changing one letter does to later answers, for each distance at which something is asked.
 
     Every letter of every word is changed in turn. Letters are replaced by others at random, so that most of
@@ -114,8 +114,8 @@ def interventions(subject: LoadedNetwork, probe: ProbeWords, *, seed: int = 0) -
     )
 
 
-def _change(back: int, sizes: Tensor, flips: Tensor) -> Row:
-    return Row(
+def _change(back: int, sizes: Tensor, flips: Tensor) -> AnalysisRow:
+    return AnalysisRow(
         back=back,
         mean=float(sizes.mean()),
         largest=float(sizes.max()),
@@ -138,5 +138,5 @@ def _decided(answers: Tensor, bits: bool) -> Tensor:
     return answers > 0.5 if bits else answers.argmax(-1, keepdim=True)
 
 
-def _window(changes: Sequence[Row], matters: Callable[[Row], bool]) -> int:
+def _window(changes: Sequence[AnalysisRow], matters: Callable[[AnalysisRow], bool]) -> int:
     return max((c.back + 1 for c in changes if matters(c)), default=0)

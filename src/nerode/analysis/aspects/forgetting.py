@@ -27,7 +27,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream
 from nerode.models import DiagonalTransition, Model, part_of
 from nerode.proofs.floats import nan_rows, to_rows
-from nerode.records import Forgetting, Row
+from nerode.records import AnalysisRow, Forgetting
 from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
 EACH = 1_000
@@ -150,7 +150,7 @@ def read_pair(model: Model, state: State, instruction: int, bits: Tensor) -> Sta
     return model.step(bits + ZERO, state)[1]
 
 
-def _is_latch(streams: Sequence[Row], points: Sequence[Row]) -> bool | None:
+def _is_latch(streams: Sequence[AnalysisRow], points: Sequence[AnalysisRow]) -> bool | None:
     """Whether constant streams are read correctly at every length: one failure is enough for no."""
     if any(s.fails_at is not None for s in streams if s.stream != "random"):
         return False
@@ -166,7 +166,9 @@ def written_states(model: Model) -> State:
 
 
 @torch.no_grad()
-def fixed_points(model: Model, *, repetitions: int = 20_000, budget: Budget | None = None) -> tuple[Row, ...]:
+def fixed_points(
+    model: Model, *, repetitions: int = 20_000, budget: Budget | None = None
+) -> tuple[AnalysisRow, ...]:
     """Returns where the state goes for each written bit and each ignored one.
 
     All four are read at once until each stands still; one that never does is then searched for a longer
@@ -175,7 +177,7 @@ def fixed_points(model: Model, *, repetitions: int = 20_000, budget: Budget | No
     budget = started(budget)
     written, ignored = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
     start = read_pair(model, model.initial_state(4), WRITE, written)
-    found: dict[int, Row] = {}
+    found: dict[int, AnalysisRow] = {}
     state = start
     least = torch.full((4,), torch.inf, dtype=torch.float64)
     try:
@@ -202,8 +204,8 @@ def _same_row(a: State, b: State, row: int) -> bool:
     return all(torch.equal(a[name][row], b[name][row]) for name in a)
 
 
-def _settled(written: int, ignored: int, steps: int, period: int, margin: float, least: float) -> Row:
-    return Row(
+def _settled(written: int, ignored: int, steps: int, period: int, margin: float, least: float) -> AnalysisRow:
+    return AnalysisRow(
         written=written,
         ignored=ignored,
         steps=steps,
@@ -214,13 +216,13 @@ def _settled(written: int, ignored: int, steps: int, period: int, margin: float,
     )
 
 
-def _unknown(written: int, ignored: int) -> Row:
-    return Row(
+def _unknown(written: int, ignored: int) -> AnalysisRow:
+    return AnalysisRow(
         written=written, ignored=ignored, steps=None, period=None, right=None, margin=None, always=None
     )
 
 
-def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) -> Row:
+def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) -> AnalysisRow:
     """The cycle of states under one ignored bit, for states that do not stand still."""
 
     def advance(state: Mapping[str, Tensor]) -> State:
@@ -239,8 +241,8 @@ def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) 
 
 
 def _streams(
-    model: Model, expected: Mapping[tuple[int, int], Row], longest: int, seed: int
-) -> tuple[Row, ...]:
+    model: Model, expected: Mapping[tuple[int, int], AnalysisRow], longest: int, seed: int
+) -> tuple[AnalysisRow, ...]:
     each = min(EACH, longest)
     near = _each_margin(model, each, stream(seed, "analysis", "ignored bits"))
     far = survey(_answer(model), stream(seed, "analysis", "streams"), longest=longest)
@@ -256,7 +258,7 @@ def _streams(
             fails = next((r["ignored"] for r in later if not r["right"]), None)
         fading = None if kind == "random" else expected.get((bit, bit if kind == "same" else 1 - bit))
         found.append(
-            Row(
+            AnalysisRow(
                 stream=kind,
                 bit=bit,
                 fails_at=fails,
@@ -310,7 +312,7 @@ _FARTHEST = 10**9
 
 
 @torch.no_grad()
-def predict_fading(model: Model, written: State) -> tuple[tuple[Row, ...], str]:
+def predict_fading(model: Model, written: State) -> tuple[tuple[AnalysisRow, ...], str]:
     """Returns how bits fade, or nothing and the reason why nothing can be said.
 
     A prediction is made in double precision for a model with one layer whose transition multiplies each
@@ -388,7 +390,7 @@ def _course(model: Model, written: State, name: str, ignored: int) -> _Course | 
     return found
 
 
-def _fading(model: Model, course: _Course, bit: int, ignored: int) -> Row:
+def _fading(model: Model, course: _Course, bit: int, ignored: int) -> AnalysisRow:
     sign = 1 if bit else -1
 
     def margin(repetitions: int) -> float:
@@ -398,7 +400,7 @@ def _fading(model: Model, course: _Course, bit: int, ignored: int) -> Row:
     zero, one = course.state[course.name]
     differs = (zero - one).abs() > 0
     slowest = float(course.gate[bit].expand_as(zero)[differs].abs().max()) if bool(differs.any()) else 0.0
-    return Row(
+    return AnalysisRow(
         written=bit,
         ignored=ignored,
         gate=slowest,

@@ -32,7 +32,7 @@ from nerode.analysis.probes import LONGEST
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
 from nerode.languages import NOTHING, OUTSIDE, UNASKED
-from nerode.records import MetricAutomaton, Row
+from nerode.records import AnalysisRow, MetricAutomaton
 from nerode.tasks import FlipFlop
 
 _LONGEST = 2
@@ -47,7 +47,7 @@ _MOST = 4
 
 def holding_loops(
     machine: Machine, states: States, places: Sequence[Hashable], *, repetitions: int
-) -> tuple[Row, ...]:
+) -> tuple[AnalysisRow, ...]:
     """Returns for words of one or two letters the places that they hold, in pairs.
 
     Args:
@@ -89,7 +89,7 @@ def _collapse(
     word: tuple[int, ...],
     pairs: list[tuple[Hashable, Hashable]],
     repetitions: int,
-) -> list[Row]:
+) -> list[AnalysisRow]:
     rows = [first[place] for pair in pairs for place in pair]
     now = states.rows(rows)
     start = _gaps(now)
@@ -108,7 +108,7 @@ def _collapse(
         if None not in fails and n >= _TO:
             break
     return [
-        Row(
+        AnalysisRow(
             word=tuple(machine.alphabet.symbols[letter] for letter in word),
             places=(str(pair[0]), str(pair[1])),
             distance=float(start[i]),
@@ -388,7 +388,7 @@ def _rates(
     letter: int,
     diameter: float,
     settings: MetricSettings,
-) -> Row:
+) -> AnalysisRow:
     rng = stream(settings.seed, "metric", "pairs", letter)
     target = machine.question.target
     after = machine.step(sample.states, [letter] * len(labels))
@@ -402,7 +402,7 @@ def _rates(
     apart = np.array([places[i] != places[j] for i, j in zip(left, right, strict=True)])
     within = factors[usable & same][: settings.pairs]
     between = factors[usable & ~same & apart][: settings.pairs]
-    return Row(
+    return AnalysisRow(
         letter=machine.alphabet.symbols[letter],
         within=float(within.max()) if len(within) else None,
         within_median=float(np.median(within)) if len(within) else None,
@@ -411,12 +411,12 @@ def _rates(
     )
 
 
-def _bits(subject: LoadedNetwork) -> tuple[Row, ...]:
+def _bits(subject: LoadedNetwork) -> tuple[AnalysisRow, ...]:
     if not isinstance(subject.task, FlipFlop):
         return ()
     found = forgetting(subject, longest=1_000)
     return tuple(
-        Row(stream=row.stream, bit=row.bit, predicted=row.predicted, measured=row.fails_at)
+        AnalysisRow(stream=row.stream, bit=row.bit, predicted=row.predicted, measured=row.fails_at)
         for row in found.streams
         if row.stream != "random"
     )

@@ -23,7 +23,7 @@ from nerode.models import (
     SequenceLayer,
     step_derivative,
 )
-from nerode.records import LayerSpectrum, Row, Spectrum
+from nerode.records import AnalysisRow, LayerSpectrum, Spectrum
 
 Source = Literal["one matrix", "one for each letter", "sample"]
 
@@ -127,25 +127,25 @@ def _spectrum(label: str, maps: StepMaps) -> Spectrum:
     )
 
 
-def _products(maps: StepMaps) -> tuple[Row, ...]:
+def _products(maps: StepMaps) -> tuple[AnalysisRow, ...]:
     norms = maps.product_norms()
     return tuple(
-        Row(n=n, median=plain(float(column.median())), largest=plain(float(column.max())))
+        AnalysisRow(n=n, median=plain(float(column.median())), largest=plain(float(column.max())))
         for n, column in enumerate(norms.unbind(1), start=1)
     )
 
 
-def _powers(maps: StepMaps) -> tuple[Row, ...]:
+def _powers(maps: StepMaps) -> tuple[AnalysisRow, ...]:
     one = maps.values[:1, :1]
     repeated = one.expand(1, _POWERS, *one.shape[2:])
     return _products(StepMaps(form=maps.form, values=repeated, linear=maps.linear))
 
 
-def _stretch(model: Layered, number: int, probe: ProbeWords, maps: StepMaps) -> Row:
+def _stretch(model: Layered, number: int, probe: ProbeWords, maps: StepMaps) -> AnalysisRow:
     layer = model.layers[number]
     squashed = layer.squashed_recurrence()
     if squashed is None:
-        return Row(sampled=float(maps.norms().max()), bound=None, weights=None, free=())
+        return AnalysisRow(sampled=float(maps.norms().max()), bound=None, weights=None, free=())
     recurrent, activation = squashed
     weight = recurrent.detach().double()
     with torch.no_grad():
@@ -160,7 +160,9 @@ def _stretch(model: Layered, number: int, probe: ProbeWords, maps: StepMaps) -> 
     # Both activations have slopes between 0 and 1.
     bound = float(torch.linalg.matrix_norm(weight, 2))
     own = StepMaps(form="matrices", values=weight[None, None, None], linear=False)
-    return Row(sampled=float(maps.norms().max()), bound=bound, weights=_spectrum("U", own), free=tuple(free))
+    return AnalysisRow(
+        sampled=float(maps.norms().max()), bound=bound, weights=_spectrum("U", own), free=tuple(free)
+    )
 
 
 _SAME = 1e-6

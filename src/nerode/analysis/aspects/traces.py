@@ -19,7 +19,7 @@ from nerode.models import (
 )
 from nerode.models.architectures import Attention, Gru, Lstm
 from nerode.models.network_module import CompiledModel
-from nerode.records import Row
+from nerode.records import AnalysisRow
 
 MARK = "⊢"
 """What the beginning mark is called, at which heads look too."""
@@ -29,7 +29,7 @@ _MOST_ROWS = 64
 
 
 @torch.no_grad()
-def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> Row:
+def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> AnalysisRow:
     """Returns states and gates of a network along one word of a probe.
 
     Raises:
@@ -47,7 +47,7 @@ def trace_word(subject: LoadedNetwork, probe: ProbeWords, row: int = 0) -> Row:
         for number, layer in enumerate(layers):
             x = model.inputs_of(number, inputs)
             strips += [_strip(name, number, "gate", values) for name, values in gates(layer, x).items()]
-    return Row(word=probe.spell(row), strips=tuple(strips))
+    return AnalysisRow(word=probe.spell(row), strips=tuple(strips))
 
 
 @torch.no_grad()
@@ -84,17 +84,17 @@ def _cell_gates(layer: Lstm | Gru, x: Tensor) -> dict[str, Tensor]:
     return {"reset": reset, "update": update}
 
 
-def _strip(name: str, layer: int, kind: str, values: Tensor) -> Row:
+def _strip(name: str, layer: int, kind: str, values: Tensor) -> AnalysisRow:
     flat = values[0].reshape(values.shape[1], -1)
     flat = (flat.abs() if flat.is_complex() else flat).double()
     size = flat.shape[1]
     chosen = list(range(0, size, max(1, -(-size // _MOST_ROWS))))
     rows = tuple(tuple(plain(v) for v in flat[:, i].tolist()) for i in chosen)
-    return Row(name=name, layer=layer, kind=kind, coordinates=tuple(chosen), rows=rows, size=size)
+    return AnalysisRow(name=name, layer=layer, kind=kind, coordinates=tuple(chosen), rows=rows, size=size)
 
 
 @torch.no_grad()
-def attention_maps(model: Model, probe: ProbeWords) -> Row | None:
+def attention_maps(model: Model, probe: ProbeWords) -> AnalysisRow | None:
     """Returns where each head looks along one word, None for a model without attention over all positions."""
     found = []
     for number, layer in enumerate(model.layers):
@@ -102,17 +102,17 @@ def attention_maps(model: Model, probe: ProbeWords) -> Row | None:
             weights = layer.weights(model.inputs_of(number, probe.inputs, with_mark=True)).double()
             found += [_map(number, head, weights[:, head]) for head in range(weights.shape[1])]
     word = (*[MARK] * model.config.beginning, *probe.spell(0))
-    return Row(word=word, heads=tuple(found)) if found else None
+    return AnalysisRow(word=word, heads=tuple(found)) if found else None
 
 
-def _map(layer: int, head: int, weights: Tensor) -> Row:
+def _map(layer: int, head: int, weights: Tensor) -> AnalysisRow:
     """The map of one head, from its weights (batch, time, time); the first word is shown."""
     time = weights.shape[1]
     places = torch.arange(time, dtype=weights.dtype)
     distances = (places[:, None] - places).clamp(min=0)
     logs = torch.where(weights > 0, weights, 1).log2()
     one = time > 1
-    return Row(
+    return AnalysisRow(
         layer=layer,
         head=head,
         weights=tuple(tuple(line) for line in weights[0].tolist()),
