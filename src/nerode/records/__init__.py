@@ -122,8 +122,8 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.records.analysis": (
-            "ANALYSIS_FORMAT Analysis ContextAnalysis Forgetting AnalysisRow LayerSpectrum MetricAutomaton Source "
-            "Spectrum StateClusters analysis_json"
+            "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
+            "Source Spectrum StateClusters analysis_json"
         ),
         "nerode.records.folder": "Folder is_import",
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",

@@ -170,7 +170,7 @@ class LayerSpectrum:
 
     @property
     def derived(self) -> dict[str, float | None]:
-        """What its JSON has besides its fields."""
+        """Values that the JSON has besides the fields."""
         return {"rate": self.rate if math.isfinite(self.rate) else None}
 
 
