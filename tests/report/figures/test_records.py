@@ -7,11 +7,20 @@ from dataclasses import replace
 from importlib import resources
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from nerode.core import InputError
 from nerode.records import HistoryRow, LengthScore
-from nerode.report.figures.charts import MOST_CELLS, Bar, BarChart, ChartLine, HeatMap, LineChart, Scatter
+from nerode.report.figures.charts import (
+    MOST_CELLS,
+    Bar,
+    BarChart,
+    ChartLine,
+    HeatMap,
+    LineChart,
+    PointGroup,
+    Scatter,
+)
 from nerode.report.figures.length_figure import LengthCurves, LengthSeries, Published, SeedCurve
 from nerode.report.figures.plot import fitted, round_numbers
 from nerode.report.picture import PALETTE, Ink
@@ -142,6 +151,21 @@ def test_empty_records_still_make_figures() -> None:
     for figure in (empty, chart, BarChart(title="nothing", value_title="x", bars=())):
         assert "<svg" in figure.__html__()
     assert "<svg" in Scatter(title="nothing", groups=()).__html__()
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=4), st.booleans())
+@example([5e-324], True)
+@example([1.7e308, 1.7e308], False)
+@example([1.7e308, -1.7e308], False)
+@example([5e-324, 0.0], False)
+def test_numbers_of_any_size_make_a_figure(values: list[float], log: bool) -> None:
+    points = tuple((float(i), value) for i, value in enumerate(values))
+    line = ChartLine(series="a", points=points)
+    chart = LineChart(title="", x_title="", y_title="", lines=(line,), log_y=log)
+    across = Scatter(title="", groups=(PointGroup(label="a", points=tuple((y, x) for x, y in points)),))
+    for figure in (chart, across):
+        assert "nan" not in figure.__html__()
+        assert "inf" not in figure.__html__()
 
 
 def test_axes_have_round_ticks() -> None:

@@ -43,6 +43,10 @@ ROOM_RIGHT = 14.0
 _ROOM_BELOW = 38.0
 _ROOM_ABOVE = 22.0
 _PIXELS_PER_INCH = 96
+_LARGEST = 1e300
+_LEAST = 1e-280
+_LEAST_SHARE = 1e-9
+"""Numbers that an axis can tell apart, as a share of their size."""
 MARK_HEIGHT = 13.0
 """Room for the name of a place on the axis below."""
 
@@ -154,9 +158,14 @@ class Scale:
 
 
 def number_axis(title: str, low: float, high: float, *, log: bool = False, percent: bool = False) -> Scale:
-    """Returns an axis with ticks at round numbers; two equal ends are moved apart."""
-    if low >= high:
-        low, high = (low / 2, low * 2) if log else (low - 0.5, low + 0.5)
+    """Returns an axis with ticks at round numbers; ends that are equal, or nearly, are moved apart."""
+    least = 1 / _LARGEST if log else -_LARGEST
+    low, high = (min(max(end, least), _LARGEST) for end in (low, high))
+    if log and low >= high:
+        low, high = low / 2, low * 2
+    elif not log and high - low <= _LEAST_SHARE * max(abs(low), abs(high), _LEAST):
+        room = max(0.5, _LEAST_SHARE * abs(low))
+        low, high = low - room, high + room
     places = round_numbers(low, high) if log else multiples(low, high, 4)
     ticks = tuple((v, f"{100 * v:.4g}" if percent else f"{v:,.6g}") for v in places)
     return Scale(title=title, low=low, high=high, ticks=ticks, log=log)
@@ -440,7 +449,7 @@ def fitted(
     if not found:
         return 0.0, 1.0
     least, most = min(found), max(found)
-    room = 0.04 * (most - least) or 0.5
+    room = 0.04 * (most - least) or max(0.5, _LEAST_SHARE * abs(most))
     return least - room, most + room
 
 
