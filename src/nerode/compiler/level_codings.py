@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from nerode.algebra.cascades import Add, Command, Permute, Reset
-from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, total
+from nerode.compiler.forms import DirectionForm, Relu, conjunction, constant, old_value, top_digit, total
 from nerode.compiler.layer_builder import LayerBuilder, Selection
 from nerode.compiler.level_machine import TabledLevel
 from nerode.compiler.rotations import Matrix, reflection_factors, rotation
@@ -94,14 +94,23 @@ def _letter_kinds(level: TabledLevel) -> dict[int, int]:
 
 
 def place_register(
-    builder: LayerBuilder, number: int, level: TabledLevel, commands: CommandForms
+    builder: LayerBuilder,
+    number: int,
+    level: TabledLevel,
+    commands: CommandForms,
+    retain: Fraction | None = None,
 ) -> LevelLabels:
-    """Adds a set-reset level: one coordinate for each label but the first, gate 1 (hold) or 0 (overwrite)."""
+    """Adds a set-reset level: one coordinate for each label but the first, gate 1 (hold) or 0 (overwrite).
+
+    A layer that does not expose its state before the letter overwrites with the gate `retain`, which keeps
+    the bit before as the second digit; one more coordinate then says whether the letter wrote.
+    """
 
     def written(label: int) -> Callable[[Command], Exact]:
         return lambda command: int(isinstance(command, Reset) and command.label == label)
 
-    gate = commands.weigh(lambda command: int(not isinstance(command, Reset)))
+    wrote = commands.weigh(lambda command: int(isinstance(command, Reset)))
+    gate = 1 - wrote * (1 if retain is None else 1 - retain)
     labels = range(1, level.num_labels)
     names = [label_name(number, label, level) for label in labels]
     now = [
@@ -110,7 +119,12 @@ def place_register(
         )
         for name, label in zip(names, labels, strict=True)
     ]
-    before = [builder.previous(name) for name in names]
+    if retain is None:
+        before = [builder.previous(name) for name in names]
+    else:
+        flag = builder.coordinate(f"q{number + 1} written", gate=0, write=wrote)
+        before = [old_value(state, flag, builder.readout_relu, retain) for state in now]
+        now = [top_digit(state, builder.readout_relu) for state in now]
     return _shown(builder, number, level, [1 - total(now), *now], [1 - total(before), *before])
 
 

@@ -7,7 +7,10 @@ label is seen in F. A first layer holds the parity of the position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from typing import TypeVar
 
 from nerode.algebra.cascades import Add, Command
 from nerode.compiler.forms import DirectionForm, direction
@@ -31,6 +34,8 @@ from nerode.languages import Legal
 from nerode.network import ScoreDecoder
 
 ODD = "odd position"
+
+V = TypeVar("V", bound=Hashable)
 
 Placer = Callable[[LayerBuilder, int, TabledLevel, CommandForms], LevelLabels]
 Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]
@@ -58,9 +63,12 @@ class MachineLayers:
         letters: Sequence[DirectionForm] | None = None,
     ) -> None:
         request = stack.request
-        if not request.options.exclusive_scan and any(level.parents for level in machine.levels):
+        counts = any(level.kind != "reset" for level in machine.levels)
+        if counts and not request.options.exclusive_scan and any(level.parents for level in machine.levels):
             reason = "the levels read labels before the letter, which needs layers with an exclusive scan"
             raise NotCompilable(request.target.name, [reason])
+        # Registers can keep the label before the letter as a second digit.
+        self._exposes_previous = counts or request.options.exclusive_scan
         self.stack = stack
         self.machine = machine
         self.labels: dict[int, LevelLabels] = {}
@@ -83,11 +91,12 @@ class MachineLayers:
         """Adds registers, signs and turning numbers as one diagonal layer."""
         if not numbers:
             return
-        placers = {number: _placer(self.machine.levels[number]) for number in numbers}
+        retain = None if self._exposes_previous else self.stack.request.options.retention
+        placers = {number: _placer(self.machine.levels[number], retain) for number in numbers}
         builder = LayerBuilder(
             f"levels of depth {depth}",
             self.stack.stream,
-            exposes_previous=True,
+            exposes_previous=self._exposes_previous,
             complex_state=place_turn in placers.values(),
         )
         found = {
@@ -110,6 +119,10 @@ class MachineLayers:
         selection = moves.selection(level, self.commands(number, builder))
         self.stack.append(builder.build(selection=selection), builder.stream)
 
+    def shows(self, level: int, label: int) -> list[DirectionForm]:
+        """Returns the literal that says that a level has a label after the letter."""
+        return [self.labels[level].new[label]]
+
     def decoder(self, legal: Sequence[Legal] | None = None) -> ScoreDecoder:
         """Returns the decoder: a decision tree over the labels after the letter.
 
@@ -120,23 +133,23 @@ class MachineLayers:
         legal = legal or legal_sets(self.machine.dfa)
         table = answer_table(self.machine, legal, self.stack.request.options.budget)
         decoder = self.stack.decoder()
-        decode_table(decoder, table, lambda level, label: [self.labels[level].new[label]])
+        decode_table(decoder, table, self.shows)
         return decoder.build(self.stack.empty())
 
 
-def answer_table(machine: LevelMachine, legal: Sequence[Legal], budget: Budget) -> DecisionTable[Legal]:
-    """Returns what is legal by the labels after the letter, given what is legal in each state."""
+def answer_table(machine: LevelMachine, answers: Sequence[V], budget: Budget) -> DecisionTable[V]:
+    """Returns the answer by the labels after the letter, given the answer in each state."""
     return decision_table(
         list(machine.states),
-        [legal[q] for q in machine.states.values()],
+        [answers[q] for q in machine.states.values()],
         [level.num_labels for level in machine.levels],
         budget,
     )
 
 
-def _placer(level: TabledLevel) -> Placer:
+def _placer(level: TabledLevel, retain: Fraction | None) -> Placer:
     if level.kind == "reset":
-        return place_register
+        return functools.partial(place_register, retain=retain)
     return place_sign if level.num_labels == 2 else place_turn
 
 

@@ -55,8 +55,6 @@ def test_layers_and_sizes_follow_from_who_reads_whom() -> None:
     cascade = ab_star()
     assert (cascade.depth, cascade.bits, cascade.layers) == (2, 2, ((0,), (1,)))
     assert [cascade.parents(level) for level in range(2)] == [(), (0,)]
-    assert [cascade.lookup_depth(number) for number in range(3)] == [0, 1, 2]
-    assert [cascade.reads_new(number) for number in range(3)] == [False, False, True]
     assert cascade.num_rows == 3
     assert cascade.kinds == {"reset": 2}
     assert cascade.initial() == (0, 0)

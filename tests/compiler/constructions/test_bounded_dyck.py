@@ -60,8 +60,8 @@ def test_the_depth_as_a_cascade(name, exclusive):
     depth = language.parameters["depth"]
     bits = (language.parameters["k"] - 1).bit_length()
     assert [layer.width for layer in network.layers][-2:] == [depth * bits, 1]
-    # One level for each depth and one for errors, then the registers and the flag.
-    assert network.depth == depth + 3
+    # One level for each depth and one for errors, then the depth itself, the registers and the flag.
+    assert network.depth == depth + 4
     assert_does(network, name, short=5, long=50)
     assert_follows_long_words(network, language, 1_500 if exclusive else 100)
 

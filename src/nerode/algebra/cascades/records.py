@@ -247,14 +247,6 @@ class Cascade:
             for c in self._closures
         ]
 
-    def lookup_depth(self, number: int) -> int:
-        """Returns the layer after which a lookup is known; 0 if it reads letters only."""
-        return self._lookup_depths[number]
-
-    def reads_new(self, number: int) -> bool:
-        """Whether a lookup reads labels after the letter."""
-        return "new" in self._kinds[number]
-
     def parents(self, level: int) -> tuple[int, ...]:
         """Returns the levels whose old labels decide what this level does."""
         closure = self._closures[self.levels[level].context]

@@ -12,11 +12,10 @@ are a special case of permutation-diagonal and of dense ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nerode.algebra.cascades import decompose
-from nerode.compiler.cascade_layers import CascadeLayers
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.forms import (
     DirectionForm,
@@ -28,6 +27,9 @@ from nerode.compiler.forms import (
     is_positive,
     total,
 )
+from nerode.compiler.layer_builder import LayerBuilder
+from nerode.compiler.level_layers import MachineLayers
+from nerode.compiler.level_machine import tabulate
 from nerode.compiler.network_builder import DEAD, LayerStack
 from nerode.core import NotCompilable, Reference
 from nerode.languages import Dyck, bounded_dyck_1
@@ -51,9 +53,6 @@ from nerode.verdict import (
 )
 
 OPEN, CLOSE = direction("open"), direction("close")
-
-DepthIs = Callable[[int, Sequence[DirectionForm], Relu], DirectionForm]
-"""1 where the depth after the letter is a number and all literals of a guard hold."""
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
@@ -104,7 +103,6 @@ class Brackets:
         self._num_kinds = len(language.pairs)
         self.num_bits = (self._num_kinds - 1).bit_length()
         self._assembly = LayerStack(request, self._embedding(), one_hot=("open", "close"))
-        self._depth_is: DepthIs
         self._alive: DirectionForm = constant(1)
 
     def _embedding(self) -> Embedding:
@@ -129,25 +127,42 @@ class Brackets:
         outside = is_positive(-counter, relu) + is_positive(counter - self._most, relu)
         builder.output("within", 1 - outside)
         if self.num_bits:
-            for depth in range(self._most + 1):
-                builder.output(f"depth={depth}", equals(counter, depth, relu))
+            self._show_depths(builder, counter)
         self._assembly.add(builder)
-        self._depth_is = lambda depth, guard, relu: conjunction([direction(f"depth={depth}"), *guard], relu)
 
     def add_cascade(self) -> None:
-        """Adds the depth as the labels of a cascade; the registers' layer shows what they say."""
+        """Adds the depth as the labels of a cascade, and a layer that shows their number."""
         single = bounded_dyck_1(self._most).dfa(self._assembly.request.options.budget)
-        cascade = decompose(single, self._assembly.request.options.budget)
-        layers = CascadeLayers(self._assembly, cascade, (OPEN, CLOSE).__getitem__)
-        if not layers.knows_state:
-            reason = "the depth of this cascade needs two hidden layers to decode; use the exclusive scan"
-            raise NotCompilable(self._assembly.request.target.name, [reason])
+        budget = self._assembly.request.options.budget
+        machine = tabulate(decompose(single, budget), single, budget)
+        layers = MachineLayers(self._assembly, machine, (OPEN, CLOSE))
+        layers.add_all()
+        # A level narrows the depths that are left at one of their two ends; the last says that all is well.
         states = [single.run([0] * depth) for depth in range(self._most + 1)]
+        for labels, state in machine.states.items():
+            if labels[-1] != (state in states) or (
+                labels[-1] and state != states[self._most - sum(labels[:-1])]
+            ):
+                raise AssertionError(f"the labels {labels} of a cascade for the depth are not counted")
+        *narrowing, (inside,) = (layers.shows(level, 1) for level in range(len(machine.levels)))
+        builder = self._assembly.layer("depth")
+        left = self._most - total(form for (form,) in narrowing)
+        depth = builder.coordinate("depth", gate=0, write=left - (self._most + 1) * (1 - inside))
+        shown = self._show_depths(builder, depth)
+        for name, form in (("empty", shown[0]), ("full", shown[-1]), ("within", total(shown))):
+            builder.output(name, form)
+        self._assembly.add(builder)
 
-        def depth_is(depth: int, guard: Sequence[DirectionForm], relu: Relu) -> DirectionForm:
-            return layers.weigh(cascade.state, lambda q: int(q == states[depth]), relu, guard)
+    def _show_depths(self, builder: LayerBuilder, depth: DirectionForm) -> list[DirectionForm]:
+        """Shows each depth that the number of a layer may be; returns what is shown."""
+        found = [equals(depth, value, builder.readout_relu) for value in range(self._most + 1)]
+        for value, form in enumerate(found):
+            builder.output(f"depth={value}", form)
+        return found
 
-        self._depth_is = depth_is
+    def _depth_is(self, depth: int, guard: Sequence[DirectionForm], relu: Relu) -> DirectionForm:
+        """1 where the depth after the letter is this one and all literals of a guard hold."""
+        return conjunction([direction(f"depth={depth}"), *guard], relu)
 
     def add_registers(self, *, ledger: bool = False) -> None:
         """Adds the registers, one for each depth; the layer shows the top before and after the letter.
@@ -176,10 +191,6 @@ class Brackets:
         for b in range(self.num_bits):
             builder.output(f"top.{b}", total(above[b]))
             builder.output(f"closed.{b}", total(below[b]))
-        if "within" not in self._assembly.stream:
-            builder.output("empty", self._depth_is(0, [], relu))
-            builder.output("full", self._depth_is(self._most, [], relu))
-            builder.output("within", total(self._depth_is(d, [], relu) for d in range(self._most + 1)))
         self._assembly.add(builder)
 
     def add_errors(self) -> None:

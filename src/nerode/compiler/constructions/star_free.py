@@ -14,18 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from nerode.algebra import find_counter
-from nerode.algebra.cascades import Cascade, NotCounterFree, Source, decompose
-from nerode.compiler.cascade_layers import CascadeLayers
+from nerode.algebra.cascades import NotCounterFree, decompose
 from nerode.compiler.construction import Construction, Request
 from nerode.compiler.constructions.group_cascades import describe
 from nerode.compiler.forms import DirectionForm
-from nerode.compiler.layer_builder import DecoderBuilder, LayerBuilder
+from nerode.compiler.layer_builder import LayerBuilder
 from nerode.compiler.level_codings import nearness
 from nerode.compiler.level_layers import MachineLayers, add_position_clock
 from nerode.compiler.level_machine import tabulate
 from nerode.compiler.network_builder import LayerStack, legal_sets
-from nerode.compiler.tables import DecisionTable, decision_table, decode_table
-from nerode.core import Budget, NotCompilable, Reference, root_of_unity
+from nerode.core import NotCompilable, Reference, root_of_unity
 from nerode.languages import Dfa, Legal, minimise
 from nerode.network import Network
 from nerode.verdict import (
@@ -40,12 +38,6 @@ from nerode.verdict import (
     star_free,
 )
 
-_FEW_CONFIGURATIONS = 1_000
-"""Label combinations up to which a table over the labels is tried where the lookups could be followed."""
-
-_MOST_CONFIGURATIONS = 20_000
-"""Label combinations up to which it is tried where they cannot."""
-
 STAR_FREE_CASCADE = "star-free cascade"
 """The name under which the facts keep the cascade of a star-free language."""
 
@@ -58,75 +50,21 @@ def compile_star_free(request: Request) -> Network:
 
     Implements: [Sarrof2024], [KrohnRhodes1965]
     """
-    dfa = request.automaton
+    dfa, budget = request.automaton, request.options.budget
     try:
-        cascade = request.once(STAR_FREE_CASCADE, lambda: decompose(dfa, request.options.budget))
+        cascade = request.once(STAR_FREE_CASCADE, lambda: decompose(dfa, budget))
     except NotCounterFree as refusal:
         raise NotCompilable(request.target.name, [str(refusal)]) from None
+    machine = request.once("machine of the star-free cascade", lambda: tabulate(cascade, dfa, budget))
     stack = LayerStack(request)
-    layers = CascadeLayers(stack, cascade, stack.letter)
-    decoder = stack.decoder()
-    _decode(decoder, layers, dfa, request)
-    labels = sum(level.num_labels for level in cascade.levels)
-    retention = request.options.retention
+    layers = MachineLayers(stack, machine)
+    layers.add_all()
+    digits = f"; labels before the letter kept by gates of {request.options.retention}"
     return stack.network(
-        decoder.build(stack.empty()),
-        route=f"{cascade.route}: depth {cascade.depth}, labels of {cascade.bits} bits (one-hot: {labels})"
-        + (
-            ""
-            if request.options.exclusive_scan
-            else f", labels before the letter kept by gates of {retention}"
-        ),
+        layers.decoder(),
+        route=f"{cascade.route}: {describe(machine)}{'' if request.options.exclusive_scan else digits}",
         reference=Reference("Sarrof2024"),
     )
-
-
-def _decode(decoder: DecoderBuilder, layers: CascadeLayers, dfa: Dfa, request: Request) -> None:
-    """Adds the scores: a table over the labels if it is small, otherwise the cascade's own lookups."""
-    cascade = layers.cascade
-    follows = layers.knows_state
-    most = _FEW_CONFIGURATIONS if follows else _MOST_CONFIGURATIONS
-    table = _label_table(cascade, dfa, request.options.budget, most)
-    if table is not None and (not follows or len(table.rows) <= _state_rows(cascade)):
-        decode_table(decoder, table, lambda level, label: layers.literal(Source("new", level), label))
-        return
-    if not follows:
-        reason = f"the labels have more than {_MOST_CONFIGURATIONS:,} combinations, too many for one table"
-        raise NotCompilable(request.target.name, [reason])
-    legal = legal_sets(dfa)
-    for output in range(dfa.num_letters + 1):
-
-        def is_legal(q: int, output: int = output) -> int:
-            return int(output in legal[q].symbols or (output == dfa.num_letters and legal[q].end))
-
-        decoder.add(output, layers.weigh(cascade.state, is_legal, decoder.relu))
-
-
-def _state_rows(cascade: Cascade) -> int:
-    """Number of rows of the lookup of the state, with the lookups that only it needs."""
-    return sum(
-        len(table.rows)
-        for number, table in enumerate(cascade.lookups)
-        if number == cascade.state or cascade.reads_new(number)
-    )
-
-
-def _label_table(cascade: Cascade, dfa: Dfa, budget: Budget, most: int) -> DecisionTable[Legal] | None:
-    """Returns what is legal by the labels after a letter; None if more than `most` are reached."""
-    legal = legal_sets(dfa)
-    found: dict[tuple[int, ...], Legal] = {}
-    pending = [cascade.initial()]
-    while pending:
-        labels = pending.pop()
-        for letter in range(cascade.num_letters):
-            following = cascade.step(labels, letter)
-            if following not in found:
-                found[following] = legal[cascade.state_of(following)]
-                pending.append(following)
-        if len(found) > most:
-            return None
-    sizes = [level.num_labels for level in cascade.levels]
-    return decision_table(list(found), list(found.values()), sizes, budget)
 
 
 STAR_FREE = Construction(
