@@ -10,10 +10,12 @@ import pytest
 
 from benchmarks.forgeries import hold_coordinate
 from nerode import kernel
+from nerode.kernel.claims import Derivation
 from nerode.kernel.domains.coordinates import CellStep
 from nerode.kernel.domains.forms import FormRegion
 from nerode.kernel.domains.spans import SpanRows
 from nerode.kernel.domains.unknowns import UnknownsCell, UnknownsDomain
+from nerode.kernel.domains.words import WordUnits
 from nerode.kernel.guard import PointGuard
 from nerode.kernel.step import ColumnRows, ExactArithmetic
 from tests.kernel.cases import compiled
@@ -161,3 +163,22 @@ def test_sparse_columns_that_lose_a_term_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ColumnRows, "_touched", first_only)
     monkeypatch.setattr("nerode.kernel.walk.agrees", lambda *_: True)
     assert "contradicts itself" in _shown(network, language, "joint-closure", {"task": "predict"})
+
+
+@pytest.mark.parametrize("method", [method for method in DOMAINS if method.startswith("n-gram")])
+def test_units_that_are_not_those_of_the_layer_are_refused(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coefficients of the newest word are forgotten, in the units and so in all that follows."""
+    monkeypatch.setattr("nerode.kernel.guard._FIRST", 100)  # in so small a network few prefixes are run
+    network, language, method, description = found(method)
+    assert _shown(network, language, method, description) == ""
+    unrolled = WordUnits._unrolled
+
+    def forgetful(self: WordUnits, *given: Any) -> Any:
+        blocks, starts = unrolled(self, *given)
+        return [[{} for _ in blocks[0]], *blocks[1:]], starts
+
+    monkeypatch.setattr(WordUnits, "_unrolled", forgetful)
+    monkeypatch.setattr("nerode.kernel.domains.ngrams.ModelComparison.derive", lambda *_: Derivation())
+    assert "contradicts itself: what stands" in _shown(network, language, method, description)

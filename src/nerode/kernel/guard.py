@@ -9,7 +9,8 @@ counters far away), a letter is read with the formulas of the network format as 
 3. the answer there is the one of the language.
 
 What is refused here is no news about a network: it is a fault of the checker. The draws depend on the content
-alone. They are no part of a proof, and take at most a share of the work of a walk (`_SHARE`).
+alone. They are no part of a proof, and take at most a share of the work of a walk (`_SHARE`). Where
+distributions are compared, prefixes are run instead of points.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from nerode.kernel.network import (
     unit,
 )
 from nerode.kernel.numbers import Number, conjugate, imaginary_part, plain, real_part, sign
-from nerode.kernel.work import WorkCount
+from nerode.kernel.work import Undecided, WorkCount
 
 _SHARE = 24
 """A walk has done so many times the work of the guard, or the guard waits for it."""
@@ -94,7 +95,14 @@ class PlainStep:
     def run(
         self, states: Sequence[Values], letter: int, noise: Callable[[], float] | None = None
     ) -> tuple[tuple[tuple[Any, ...], ...], NextLetters | None]:
-        """Returns the states after a letter, and the answer; None where it hangs on a rounding or on a tie.
+        """Returns the states after a letter and the answer; None where it hangs on a rounding or a tie."""
+        after, stream = self.read(states, letter, noise)
+        return after, self._answer(stream)
+
+    def read(
+        self, states: Sequence[Values], letter: int, noise: Callable[[], float] | None = None
+    ) -> tuple[tuple[tuple[Any, ...], ...], Mapping[str, Any]]:
+        """Returns the states after a letter, and what stands on the stream.
 
         Args:
             states: before it.
@@ -116,7 +124,7 @@ class PlainStep:
             table |= {seen_unit(i): self._relu(v) for i, v in enumerate(self._rows(layer.seen_units, table))}
             stream |= {name: self._rows([row], table)[0] for name, row in layer.outputs}
             after.append(tuple(new))
-        return tuple(after), self._answer(stream)
+        return tuple(after), stream
 
     def _number(self, value: Number) -> Any:
         return float(value) if self.floats else value  # type: ignore[arg-type]
@@ -226,6 +234,63 @@ def _maps_of(layer: CheckedLayer) -> list[Rows]:
     return [layer.units, layer.seen_units, tuple(row for _, row in layer.outputs), *used]
 
 
+def _chooser(network: CheckedNetwork) -> Random:
+    """Draws that depend on the content alone, on some of it where there is much."""
+    rows = [(layer.start[:16], layer.outputs[:16]) for layer in network.layers]
+    content = repr((network.alphabet.symbols[:16], network.embedding[:16], rows))
+    return Random(hashlib.sha256(content.encode()).hexdigest())
+
+
+class _Share:
+    """The share of the work of a check that is the guard's."""
+
+    def __init__(self, work: WorkCount) -> None:
+        self._work, self._begun, self._spent = work, work.units, 0
+
+    def take(self, number: int, cost: int) -> bool:
+        """Whether the guard may work so much; the first numbers it always may."""
+        done = self._work.units - self._begun - self._spent
+        if number >= _FIRST and _SHARE * (self._spent + cost) > done:
+            return False
+        self._spent += cost
+        self._work.spend(cost)
+        return True
+
+
+class PrefixGuard:
+    """Runs prefixes beside a proof that knows of each prefix what stands on the stream.
+
+    Args:
+        network: the network.
+        work: of the check; the guard works a share of it.
+    """
+
+    def __init__(self, network: CheckedNetwork, work: WorkCount) -> None:
+        self._step, self._share, self._number = PlainStep(network, floats=False), _Share(work), 0
+        self._letters = range(len(network.alphabet.symbols))
+        self._choose = _chooser(network)
+
+    def require(self, prefix: Sequence[int], stated: Mapping[str, Any], *, grows: bool) -> None:
+        """Raises Undecided if the stream after a prefix is another one.
+
+        Args:
+            prefix: not empty.
+            stated: by name; only these are compared.
+            grows: whether any words may stand before it.
+        """
+        drawn = self._choose.choices(self._letters, k=self._choose.randrange(3)) if grows else []
+        word = [*drawn, *prefix]
+        self._number += 1
+        if not self._share.take(self._number - 1, self._step.cost * len(word)):
+            return
+        states = self._step.start()
+        stream: Mapping[str, Any] = {}
+        for letter in word:
+            states, stream = self._step.read(states, letter)
+        if any(stream[name] != value for name, value in stated.items()):
+            raise Undecided(_fault("what stands on the stream after a prefix is another number").what)
+
+
 class PointGuard:
     """Looks at points of cells beside a walk.
 
@@ -241,11 +306,10 @@ class PointGuard:
         self, network: CheckedNetwork, language: LanguageMachine, domain: Any, task: str, work: WorkCount
     ) -> None:
         self._language: Any = language
-        self._domain, self._task, self._work = domain, task, work
+        self._domain, self._task = domain, task
         self._step = PlainStep(network, floats=domain.floats)
-        content = repr((network.embedding, network.decoder))
-        self._choose = Random(hashlib.sha256(content.encode()).hexdigest())
-        self._begun, self._spent, self.points = work.units, 0, 0
+        self._choose = _chooser(network)
+        self._share, self.points = _Share(work), 0
 
     def at_start(self, cell: Any) -> Failure | None:
         """Returns why the start does not lie in its cell, None if it does."""
@@ -263,11 +327,8 @@ class PointGuard:
             letter: that is read.
             cells: where the walk says that it leads.
         """
-        done = self._work.units - self._begun - self._spent
-        if number >= _FIRST and _SHARE * (self._spent + self._step.cost) > done:
+        if not self._share.take(number, self._step.cost):
             return None
-        self._spent += self._step.cost
-        self._work.spend(self._step.cost)
         self.points += 1
         point = self._domain.draw(cell, self._choose)
         states, got = self._step.run(point.states, letter, self._domain.noise(self._choose))

@@ -25,6 +25,7 @@ from nerode.kernel.claims import EXACT, PREDICT, VALID_PREFIXES, Claim, Derivati
 from nerode.kernel.domains.models import START, BackoffTable, NgramTable
 from nerode.kernel.domains.spans import ONE, PLACES, Span, divide, exp, multiply
 from nerode.kernel.domains.words import Active, Context, WordUnits
+from nerode.kernel.guard import PrefixGuard
 from nerode.kernel.letters import END
 from nerode.kernel.network import CheckedNetwork, LogitRows, Weight
 from nerode.kernel.numbers import num_bits, plain
@@ -188,8 +189,10 @@ def _compare_windows(problem: CheckProblem, model: NgramTable, task: str) -> Mod
         fired = (context for _, context, _ in units.contexts(from_start=False))
         every[PREDICT] = tuple(KnownContexts((*own, *fired), model.end).windows(length))
     valid = frozenset(own)
+    guard = PrefixGuard(problem.network, problem.work)
     worst: dict[str, tuple[Fraction, Context, Distribution]] = {}
     for window, active in units.after(every[task]):
+        guard.require(window, dict.fromkeys(decode.columns, 0) | active, grows=True)
         got = decode(active)
         distance = got.distance(model.distribution(window), decode.num_outputs)
         problem.work.spend(4 * len(got.named) * (1 + num_bits(distance) // 64))
@@ -375,10 +378,14 @@ class ContextCells:
         self._work = problem.work
         logs = _logs(problem.network, model.unit)
         units = WordUnits(problem.network, max(1, model.order - 1), logs)
+        self._guard, self._names = PrefixGuard(problem.network, problem.work), tuple(logs)
+        self._stream: dict[Context, dict[str, Fraction]] = {}
         self._added: dict[Context, dict[int, Log]] = {}
         for j, context, value in units.contexts(from_start=True):
             added = self._added.setdefault(context, {})
+            stream = self._stream.setdefault(context, {})
             for name, c in units.columns[j]:
+                stream[name] = stream.get(name, Fraction(0)) + value * c
                 for output, log in logs[name]:
                     added[output] = plain(added.get(output, 0) + value * c * log)
         self.known = KnownContexts((*self._added, *model.contexts()), model.end)
@@ -392,6 +399,7 @@ class ContextCells:
         sums: dict[Context, Span] = {}
         worst: tuple[Fraction, Context] = (Fraction(-1), ())
         for c in self.known.cells:
+            self._look(c)
             own, shorter = model.own(c), c[1:]
             touched = range(model.end + 1) if not c else {*own, *self._added.get(c, ())}
             self._work.spend(40 * (1 + len(touched)))
@@ -413,6 +421,16 @@ class ContextCells:
             if Fraction(bound, ONE) > worst[0]:
                 worst = (Fraction(bound, ONE), c)
         return worst
+
+    def _look(self, context: Context) -> None:
+        """Runs a prefix of a cell, for the guard."""
+        prefix = self.known.prefix(context)
+        if prefix:
+            stated = dict.fromkeys(self._names, Fraction(0))
+            for i in range(len(context) + 1):
+                for name, value in self._stream.get(context[i:], {}).items():
+                    stated[name] += value
+            self._guard.require(prefix, stated, grows=False)
 
     def _score(self, context: Context, word: int) -> Log:
         """The score of a word: the sum over the units that fire."""
