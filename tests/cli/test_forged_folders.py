@@ -1,0 +1,172 @@
+"""Folders whose files were exchanged or edited by hand: what is printed was replayed, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nerode.analysis.settle import settle_folder
+from nerode.compiler import compile_language
+from nerode.core import Budget
+from nerode.languages import resolve_language
+from nerode.models.lower.assembly import network_to_architecture
+from nerode.records import SETTLED, Folder, TaskConfig
+from nerode.tasks import build_task
+from nerode.training import write_subject
+from tests.cli.runner import run
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model with a question that is proved by all its float states."""
+    place = tmp_path_factory.mktemp("proved") / "model"
+    language = resolve_language("tomita-1")
+    made = network_to_architecture(compile_language(language, "gru"), "gru")
+    model = getattr(made, "model", made)
+    task = build_task(TaskConfig(name="language-prediction", settings={"language": "tomita-1"}))
+    with torch.no_grad():
+        bias = model.head.bias if isinstance(model.head, torch.nn.Linear) else model.head[-1].bias
+        bias -= 0.5
+    origin = {"kind": "imported", "library": "torch", "format": "x", "source": "y", "language": "tomita-1"}
+    write_subject(place, model, task, origin=origin)
+    found = settle_folder(place, budget=Budget(seconds=60))
+    assert (found.status, found.method) == ("proved", "closure"), found
+    assert run("verify", str(place)).code == 0
+    return place
+
+
+@pytest.fixture
+def copy(proved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(proved, tmp_path / "copy"))
+
+
+def test_a_proof_of_batches_alone_is_no_proof(copy: Path) -> None:
+    path = copy / SETTLED / "certificate.json"
+    data = json.loads(path.read_text())
+    data["evidence"]["bit-closure"]["batches"] = [64]
+    for claim in data["claims"]:
+        head, _, tail = claim["covers"].partition(" Words were read in batches of ")
+        batch = (
+            " Words were read in batches of 64. Of a batch it is taken for granted that what a word gives "
+            "depends neither on the other words nor on its row."
+        )
+        claim["covers"] = head + batch + (" The empty" + tail.partition(" The empty")[2])
+    path.write_text(json.dumps(data))
+    found = run("verify", str(copy))
+    assert found.code == 3, found.err
+    assert "not proved" in found.out
+    settled = json.loads(run("verify", str(copy), "--json").out)
+    assert settled["ok"] is False
+
+
+def test_the_proof_of_a_decoder_is_not_one_of_another_network(tmp_path: Path) -> None:
+    language = "012-star-02-star"
+    for to, name in (("transformer-alibi", "dec"), ("diagonal", "net")):
+        assert run("compile", language, "--to", to, "-o", str(tmp_path / name)).code == 0
+    decoder, net = tmp_path / "dec", tmp_path / "net"
+    (certificate,) = (decoder / "model").glob("certificate.*.json")
+    shutil.copytree(decoder / "model", net / "model")
+    shutil.copy(certificate, net)
+    for named in (Folder(net).subject.hash, Folder(net).file_hash("network.json")):
+        edit(net / certificate.name, network=named)
+        refused = run("verify", str(net))
+        assert refused.code == 1
+        assert "attention-rounding]\n" not in refused.out
+    (net / certificate.name).unlink()
+    # The weights are those of the decoder, and what is proved is proved of them.
+    found = run("verify", str(net))
+    assert found.code == 0
+    assert found.out.count("attention-rounding]") == found.out.count("attention-rounding]: model/") == 1
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        {"alphabet": ["1", "0"], "tokens": [0, 1]},
+        {"alphabet": ["0", "1"], "tokens": [1, 0]},
+        {"alphabet": ["0", "1"], "tokens": [0, 1], "begin": 2},
+    ],
+)
+def test_other_letters_are_another_subject(copy: Path, letters: dict[str, Any]) -> None:
+    before = Folder(copy).subject.hash
+    edit(copy / "subject.json", letters=letters)
+    assert Folder(copy).subject.hash != before
+    refused = run("verify", str(copy))
+    assert (refused.code, "✓" in refused.out) == (2, False)
+    if letters["alphabet"] == ["1", "0"]:
+        for command in ("prove", "analyse"):
+            refused = run(command, str(copy))
+            assert refused.code == 2
+            assert "names the letters 1 0; its question is about 0 1, in this order" in refused.err
+
+
+def test_the_tokens_of_imported_letters_are_printed(copy: Path) -> None:
+    assert (
+        "letters by their tokens, as they were named when it was imported: 0 = 0, 1 = 1"
+        in run("verify", str(copy)).out
+    )
+
+
+def test_what_a_settlement_says_of_its_search_is_not_repeated(copy: Path) -> None:
+    lies = {"method": "magic", "states": 7_777, "reading": "scores above 9", "known": ["it is a masterpiece"]}
+    edit(copy / SETTLED / "settlement.json", **lies)
+    found = run("prove", str(copy), "--json")
+    assert found.code == 0
+    told = json.loads(found.out.splitlines()[0])
+    assert (told["method"], told["reading"], told["known"]) == ("closure", "scores above 0", [])
+    assert told["states"] != 7_777
+    shown = run("prove", str(copy)).out
+    assert not any(lie in shown for lie in ("magic", "7,777", "masterpiece"))
+
+
+@pytest.mark.parametrize("part", ["torch", "model"])
+def test_evidence_of_another_arithmetic_is_said_to_be(copy: Path, part: str) -> None:
+    path = copy / SETTLED / "certificate.json"
+    data = json.loads(path.read_text())
+    data["evidence"]["bit-closure"]["arithmetic"][part] = "another one"
+    path.write_text(json.dumps(data))
+    found = run("verify", str(copy))
+    assert found.code == 0
+    assert f"found on another arithmetic ({part} 'another one', here " in found.out
+    assert "replayed on this one" in found.out
+
+
+def test_verify_loads_neither_searches_nor_theory(copy: Path, tmp_path: Path) -> None:
+    """Of saved models as of compiled ones; runs import their task besides."""
+    compiled = tmp_path / "net"
+    assert run("compile", "(ab)*", "--to", "mamba", "-o", str(compiled)).code == 0
+    trained = tmp_path / "runs"
+    done = run(
+        *("train", "parity", "--arch", "gru", "--jobs", "1", "--steps", "1", "--out", str(trained), "--json"),
+        *("--settle", "off", "--set", "run.test_lengths=[4]"),
+    )
+    assert done.code == 0, done.err
+    folder = next(path for path in trained.iterdir() if (path / "result.json").exists())
+    assert settle_folder(folder, budget=Budget(seconds=20)).status == "refuted"
+    forge = folder / SETTLED / "settlement.json"
+    edit(forge, status="proved", length="all", word=None, expected="", got="", read="", shortest=False)
+    shutil.copy(copy / SETTLED / "certificate.json", folder / SETTLED)
+    program = (
+        "import sys\n"
+        "from nerode.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    code = end.code\n"
+        "bad = ('analysis', 'compiler', 'algebra', 'study', 'proofs.find', 'proofs.settle')\n"
+        "found = [n for n in sys.modules if any(f'{n}.'.startswith(f'nerode.{b}.') for b in bad)]\n"
+        "print('loaded', found, code)\n"
+    )
+    for place, code in ((copy, 0), (compiled, 0), (folder, 1)):
+        done_there = subprocess.run(
+            [sys.executable, "-c", program, "verify", str(place)], capture_output=True, text=True, check=False
+        )
+        assert f"loaded [] {code}" in done_there.stdout, (place, done_there.stdout, done_there.stderr)
