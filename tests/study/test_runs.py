@@ -1,4 +1,4 @@
-"""Runs are read from folders, and what is damaged is told apart."""
+"""Runs are read from folders; damaged ones are left out with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nerode.core import InputError, MissingExtra
-from nerode.study import Runs, find_runs, theory_of_spec
+from nerode.study import Runs, find_runs
 from nerode.study.runs import read_run_files
 from tests.report.run_specimens import fill_store, write_run
 
@@ -92,24 +92,3 @@ def to_frame_without_pandas(found: Runs) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pandas", None)
         found.frame()
-
-
-def test_theory_of_a_spec() -> None:
-    def spec(layer: object, task: str = "parity") -> dict[str, object]:
-        return {"task": {"name": task, "settings": {}}, "model": {"layers": [layer]}}
-
-    def status(layer: object, task: str = "parity") -> str | None:
-        found = theory_of_spec(spec(layer, task))
-        return None if found is None else found.status
-
-    assert status({"name": "mamba", "settings": {}}) == "no"
-    assert status({"name": "mamba", "settings": {"signed": True}}) == "yes"
-    assert status({"name": "mycell"}) is None
-    assert status("lstm") == "yes"
-    stack = {"task": {"name": "parity"}, "model": {"layers": "mamba+mamba"}}
-    found = theory_of_spec(stack)
-    assert found is not None
-    assert found.status == "no"
-    assert theory_of_spec({**stack, "model": {"layers": "mamba+lstm"}}) is None
-    assert status({"name": "mamba"}, "no-such-task") is None
-    assert theory_of_spec({"task": 3, "model": None}) is None

@@ -244,13 +244,12 @@ def _run(
 def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:
     """The table with the status of each of its runs; a run that is settled already is not settled again."""
     from nerode.records import RunStore, read_run
-    from nerode.study import read_run_files
+    from nerode.study import read_run_file
 
     store = RunStore(out)
     folders = {key: store.folder(key) for line in result.lines for key in line.keys if store.is_done(key)}
     settle_runs(((read_run(folder), folder) for folder in folders.values()), seconds, named=())
-    files = read_run_files(list(folders.values()))[0] if folders else []
-    statuses = {run.record.key: run.status_line for run in files}
+    statuses = {key: read_run_file(folder).status_line for key, folder in folders.items()}
     lines = tuple(
         replace(line, ends=tuple(statuses[key] for key in line.keys if key in statuses))
         for line in result.lines

@@ -21,7 +21,15 @@ from nerode.records import (
     removable,
 )
 from nerode.report import make_console, name_table, plain_columns
-from nerode.study import LIST_HEADINGS, MEASURES, list_row, read_run_files, run_item, settled_run
+from nerode.study import (
+    LIST_HEADINGS,
+    MEASURES,
+    list_row,
+    read_run_file,
+    read_run_files,
+    run_item,
+    settled_run,
+)
 from nerode.sweeps import TRACKERS, export_run, flat_rows, flatten, to_csv, to_json_lines
 
 _budgeted = budgeted(seconds=600.0, counts=False)
@@ -95,7 +103,7 @@ def show_command(place: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(result, ensure_ascii=False))
         return
-    (run,), _ = read_run_files([folder])
+    run = read_run_file(folder)
     console = make_console()
     spec = result.get("spec") or run.record.spec.to_mapping()
     console.print(name_table(("setting", "value"), [(n, str(v)) for n, v in flatten(spec)]))

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         group_runs,
         labelled_groups,
         list_row,
-        name_run,
+        read_run_file,
         read_run_files,
         run_item,
         settled_run,
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
         read_experiments,
         read_runs,
         summarise_verdict,
-        theory_of_spec,
         works_of,
     )
     from nerode.study.words import (
@@ -95,11 +94,11 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.study.runs": (
             "LIST_HEADINGS MEASURES RESULT_KEYS LeftOut ModelGroup RunFile Runs TaskGroup find_runs "
-            "group_runs labelled_groups list_row name_run read_run_files run_item settled_run task_title"
+            "group_runs labelled_groups list_row read_run_file read_run_files run_item settled_run task_title"
         ),
         "nerode.study.trained": (
             "READINGS Disagreement TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "
-            "find_disagreements read_experiments read_runs summarise_verdict theory_of_spec works_of"
+            "find_disagreements read_experiments read_runs summarise_verdict works_of"
         ),
         "nerode.study.words": "LengthCount count_by_length example_word first_words random_word shorten",
     },

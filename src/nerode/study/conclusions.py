@@ -47,19 +47,19 @@ def conclude_model(task: TaskGroup, model: ModelGroup, status: str | None) -> st
     longest = max(model.lengths, default=0)
     proved = sum(seed.kind == "proved" for seed in seeds)
     passing = sum(seed.passes(longest) for seed in seeds)
-    told = _failures(task, model, seeds)
+    text = _failures(task, model, seeds)
     if proved or passing:
         verb = "passes" if len(seeds) == 1 else "pass"
         how = "proved at every length" if proved else f"{verb} the tests up to length {longest:,}"
-        told = "; ".join(filter(None, (_counted(proved or passing, len(seeds), how), told)))
-    told = told or "not tested"
+        text = "; ".join(filter(None, (_counted(proved or passing, len(seeds), how), text)))
+    text = text or "not tested"
     if status is None:
-        return f"{told}."
+        return f"{text}."
     good = bool(proved or passing)
     if status == "no" and good and not proved:
-        return f"impossible at every length, yet {told}; longer words will fail."
+        return f"impossible at every length, yet {text}; longer words will fail."
     joint = {("yes", True): ": ", ("yes", False): ", but ", ("no", False): ", and "}.get((status, good), "; ")
-    return f"{_VERDICTS[status]}{joint}{told}."
+    return f"{_VERDICTS[status]}{joint}{text}."
 
 
 def _failures(task: TaskGroup, model: ModelGroup, seeds: Sequence[RunStatus]) -> str:

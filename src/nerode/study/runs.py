@@ -181,12 +181,7 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
             ]
         for folder in folders:
             try:
-                run = RunFile(
-                    folder=folder,
-                    record=read_run(folder),
-                    analysis=_read_analysis(folder),
-                    settled=settled_run(folder),
-                )
+                run = read_run_file(folder)
                 found.setdefault(run.record.key, run)
             except FormatError as error:
                 left_out.append(LeftOut(path=str(folder), why=str(error)))
@@ -195,6 +190,20 @@ def read_run_files(places: Sequence[Path]) -> tuple[list[RunFile], list[LeftOut]
         why = f"; {left_out[0].path}: {left_out[0].why}" if left_out else ""
         raise InputError(f"there is no finished run in {named}{why}; `nerode train` makes them")
     return list(found.values()), left_out
+
+
+def read_run_file(folder: Path) -> RunFile:
+    """Returns a finished run with its analysis and its settlement, as far as there are any.
+
+    Raises:
+        FormatError: if the run cannot be read.
+    """
+    return RunFile(
+        folder=folder,
+        record=read_run(folder),
+        analysis=_read_analysis(folder),
+        settled=settled_run(folder),
+    )
 
 
 def _read_analysis(folder: Path) -> dict[str, Any] | None:
@@ -241,8 +250,8 @@ def _labels(records: Sequence[RunRecord]) -> list[str]:
     for title, own in zip(titles, flat, strict=True):
         same = [other for name, other in zip(titles, flat, strict=True) if name == title]
         names = [key for key in own if _differ(same, key)]
-        said = ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {own[name]}" for name in names))
-        labels.append(f"{title} · {shorten(said, 60)}" if said else title)
+        shown = ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {own[name]}" for name in names))
+        labels.append(f"{title} · {shorten(shown, 60)}" if shown else title)
     return _numbered(labels)
 
 
@@ -447,7 +456,7 @@ def run_item(result: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     The folder is None for a run that has none.
     """
     return {
-        **name_run(result.get("spec") or {}, result),
+        **_named(result.get("spec") or {}, result),
         **{name: result.get(name) for name in RESULT_KEYS},
         "status": "done",
         "lengths": {str(score["length"]): score for score in result.get("evaluations") or ()},
@@ -484,7 +493,7 @@ def _of_test(settled: Settlement) -> str:
     return f" ({settled.words})" if settled.method == "examination" else ""
 
 
-def name_run(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+def _named(spec: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
     """Returns task, architecture and seed of a run; None where it does not have them."""
     return {
         "task": _inside(spec, "task", "name"),
@@ -507,7 +516,7 @@ def list_row(
     )
     return (
         name,
-        *("" if value is None else str(value) for value in name_run(spec, result).values()),
+        *("" if value is None else str(value) for value in _named(spec, result).values()),
         f"{result['steps']:,}" if isinstance(result.get("steps"), int) else "",
         {"divergence": "diverged", "threshold": "done, learnt"}.get(str(result.get("stopped")), "done"),
         status.cell,

@@ -18,9 +18,8 @@ from nerode.records import (
     RunRecord,
     TableResult,
     VerdictSummary,
-    read_run,
 )
-from nerode.study.runs import ModelGroup, RunFile, TaskGroup, group_runs, settled_run
+from nerode.study.runs import ModelGroup, TaskGroup, group_runs, read_run_file
 from nerode.verdict import (
     Architecture,
     Sense,
@@ -155,40 +154,6 @@ def _layer_name(layer: Any) -> str | None:
     settings = layer.get("settings")
     signed = isinstance(settings, Mapping) and settings.get("signed") is True
     return f"{name}-signed" if signed and not name.endswith("-signed") else name
-
-
-def theory_of_spec(spec: Mapping[str, Any]) -> VerdictSummary | None:
-    """Returns the verdict on a run, from its spec alone; None if its task or its layers are not of theory.
-
-    The same question is decided once per process, so that a list of runs can be asked for again and again.
-    """
-    task, model = spec.get("task"), spec.get("model")
-    if not isinstance(task, dict) or not isinstance(model, dict) or not isinstance(task.get("name"), str):
-        return None
-    settings = task.get("settings")
-    name, asked = _language_name(task["name"], settings if isinstance(settings, dict) else {})
-    layers = model.get("layers")
-    if isinstance(layers, str):
-        layers = layers.split("+")
-    names = {_layer_name(layer) for layer in layers} if isinstance(layers, list) else {None}
-    if name is None or len(names) != 1 or not all(isinstance(found, str) for found in names):
-        return None
-    return _known_theory(name, asked, str(names.pop()))
-
-
-@functools.lru_cache(maxsize=512)
-def _known_theory(language: str, task: VerdictTask, architecture: str) -> VerdictSummary | None:
-    try:
-        row = find_architecture(architecture)
-        table = decide(
-            resolve_language(language, files=False),
-            architectures=[row.name],
-            task=task,
-            budget=Budget(seconds=_SECONDS),
-        )
-    except (NerodeError, OSError):
-        return None
-    return _summary(table[row.name, Sense.FINITE_PRECISION])
 
 
 def works_of(task: TaskGroup, theory: TheoryOfRuns) -> list[Reference]:
@@ -385,11 +350,8 @@ def read_runs(folder: Path) -> list[TrainingOutcome]:
     Raises:
         FormatError: for a file that cannot be read.
     """
-    runs = [
-        RunFile(folder=path.parent, record=read_run(path.parent), settled=settled_run(path.parent))
-        for path in sorted(folder.glob(f"*/{RESULT}"))
-        if _is_training(read_json(path))
-    ]
+    paths = sorted(folder.glob(f"*/{RESULT}"))
+    runs = [read_run_file(path.parent) for path in paths if _is_training(read_json(path))]
     found = [
         _outcome(task, model, folder) for task in group_runs(runs) if task.lengths for model in task.models
     ]
