@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nerode.algebra.classes import piecewise
-from nerode.algebra.classes.subject import TestedLanguage
+from nerode.algebra.classes.subject import ExaminedLanguage
 from nerode.algebra.classes.table import CLASSES
 from nerode.languages import Dfa
 from nerode.languages.operations import reverse
@@ -26,7 +26,7 @@ def random_automata(seed: int, number: int, most_states: int = 4) -> list[Dfa]:
 
 
 def decided(name: str, dfa: Dfa) -> tuple[bool, int | None]:
-    found = CLASSES[name].decide(TestedLanguage(dfa))
+    found = CLASSES[name].decide(ExaminedLanguage(dfa))
     return found.holds, found.parameter
 
 
@@ -159,7 +159,7 @@ def test_l_trivial_languages_are_reversed_r_trivial_ones() -> None:
 
 def plain_reversed(dfa: Dfa) -> list[list[int]]:
     """The automaton of the reversed language, set by set."""
-    columns = TestedLanguage(dfa).columns.tolist()
+    columns = ExaminedLanguage(dfa).columns.tolist()
     sets = [frozenset(np.flatnonzero(dfa.accepting).tolist())]
     edges = []
     for found in sets:
@@ -177,6 +177,6 @@ def test_the_reversed_automaton_is_found_in_the_order_of_the_plain_search(
     rng = np.random.default_rng(21)
     for _ in range(60):
         dfa = random_dfa(rng, most_states=7)
-        count, edges = piecewise._accepted_from(TestedLanguage(dfa))
+        count, edges = piecewise._accepted_from(ExaminedLanguage(dfa))
         assert edges == plain_reversed(dfa)
         assert count == len(edges)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nerode.algebra.classes.piecewise import R_TRIVIAL
-from nerode.algebra.classes.subject import Elements, TestedLanguage, violation
+from nerode.algebra.classes.subject import Elements, ExaminedLanguage, violation
 from nerode.algebra.classes.table import CLASSES
 from nerode.algebra.green_relations import green
 from nerode.algebra.monoid import transition_monoid
@@ -37,7 +37,7 @@ def test_every_test_agrees_with_its_identity() -> None:
         if s is None:
             continue
         number += 1
-        subject = TestedLanguage(dfa)
+        subject = ExaminedLanguage(dfa)
         expected = {name: satisfies(s, CLASSES[name].identity) for name in PLAIN}
         expected |= {name: satisfies(s, *identity) for name, identity in WITH_IDEMPOTENTS.items()}
         expected["quasi-aperiodic"] = is_quasi_aperiodic(s)
@@ -90,7 +90,7 @@ def test_sets_between_idempotents_and_words_of_elements() -> None:
 
 def test_a_planted_wrong_witness_is_refused() -> None:
     dfa = Dfa.build("ab", {0: {"a": 1}, 1: {"b": 0}}, start=0, accept=[0])
-    subject = TestedLanguage(dfa)
+    subject = ExaminedLanguage(dfa)
     assert violation(subject, R_TRIVIAL, {"x": (0,), "y": (1,)}).holds is False
     with pytest.raises(AssertionError, match="do not violate"):
         violation(subject, R_TRIVIAL, {"x": (0,), "y": (0,)})

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nerode.algebra.classes.subject import TestedLanguage
+from nerode.algebra.classes.subject import ExaminedLanguage
 from nerode.algebra.classes.table import CLASSES, INCLUSIONS, decide_membership, infer
 from nerode.algebra.identities import Term, parse_identity
 from nerode.algebra.records import Membership
@@ -189,7 +189,7 @@ def test_witnesses_and_inclusions_on_random_languages() -> None:
     seen: Counter[str] = Counter()
     for _ in range(400):
         dfa = random_dfa(rng, most_states=5)
-        subject = TestedLanguage(dfa)
+        subject = ExaminedLanguage(dfa)
         found = {name: row.membership(subject) for name, row in CLASSES.items()}
         assert all(m.holds is not None for m in found.values())
         for small, large in INCLUSIONS:
@@ -217,7 +217,7 @@ def test_inclusions_are_strict_and_known() -> None:
 
 
 def test_inference_fills_what_was_not_decided() -> None:
-    subject = TestedLanguage(regex_to_dfa("(a|b)*ab"))
+    subject = ExaminedLanguage(regex_to_dfa("(a|b)*ab"))
     found = {name: row.membership(subject) for name, row in CLASSES.items()}
     hidden = {
         name: m if name in ("definite", "piecewise-testable") else replace(m, holds=None, witness={})
@@ -237,11 +237,11 @@ def test_inference_fills_what_was_not_decided() -> None:
 def test_what_does_not_fit_is_undecided_and_says_why() -> None:
     dfa = find_language("contains-abaab").dfa()
     for name in CLASSES:
-        found = CLASSES[name].membership(TestedLanguage(dfa, Budget(elements=1, seconds=1e-9)))
+        found = CLASSES[name].membership(ExaminedLanguage(dfa, Budget(elements=1, seconds=1e-9)))
         if found.holds is None:
             assert "budget" in found.explanation
             assert found.method == "undecided"
-    assert CLASSES["star-free"].membership(TestedLanguage(dfa, Budget(seconds=1e-9))).holds is None
+    assert CLASSES["star-free"].membership(ExaminedLanguage(dfa, Budget(seconds=1e-9))).holds is None
 
 
 def test_many_states_before_the_cycles_do_not_hinder_local_testability() -> None:
@@ -266,7 +266,7 @@ def test_one_state_automata_belong_to_nearly_everything(letters: int, accepting:
         start=0,
         accepting=[accepting],
     )
-    subject = TestedLanguage(dfa)
+    subject = ExaminedLanguage(dfa)
     found = {name: row.membership(subject).holds for name, row in CLASSES.items()}
     infinite = accepting and letters > 0
     coinfinite = not accepting and letters > 0
@@ -280,7 +280,7 @@ def test_all_languages_over_one_letter_with_few_states() -> None:
             n = tail + period
             table = [[q + 1 if q + 1 < n else tail] for q in range(n)]
             dfa = Dfa(alphabet=Alphabet(("a",)), transitions=table, start=0, accepting=accepting)
-            subject = TestedLanguage(minimise(dfa))
+            subject = ExaminedLanguage(minimise(dfa))
             found = {name: row.membership(subject).holds for name, row in CLASSES.items()}
             assert found["star-free"] == (found["finite"] or found["cofinite"])
             assert found["commutative"]

@@ -236,7 +236,7 @@ def tuple_path(
     """
     if least == 0 and is_goal(sources):
         return ()
-    came_from: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
+    predecessor: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
     order = [sources]
     seen = {sources}
     for node in order:
@@ -245,12 +245,12 @@ def tuple_path(
             if is_goal(target):
                 letters = [letter]
                 while node != sources:
-                    node, letter = came_from[node]
+                    node, letter = predecessor[node]
                     letters.append(letter)
                 return tuple(reversed(letters))
             if target not in seen:
                 seen.add(target)
-                came_from[target] = (node, letter)
+                predecessor[target] = (node, letter)
                 order.append(target)
     return None
 

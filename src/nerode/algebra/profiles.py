@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from nerode.algebra.classes.subject import TestedLanguage
+from nerode.algebra.classes.subject import ExaminedLanguage
 from nerode.algebra.classes.table import CLASSES, infer
 from nerode.algebra.groups_inside import GroupSearch
 from nerode.algebra.records import Membership, Profile
@@ -30,7 +30,7 @@ _COMPUTED_STATES = 2_000
 class ClassesOnDemand(Mapping[str, Membership]):
     """Memberships by class name, each decided when it is first asked for."""
 
-    def __init__(self, subject: TestedLanguage) -> None:
+    def __init__(self, subject: ExaminedLanguage) -> None:
         self._subject = subject
         self._found: dict[str, Membership] = {}
 
@@ -106,12 +106,12 @@ def profile_automaton(
     affordable = _MOST_MONOID_WORK // (dfa.num_states * max(1, dfa.num_letters))
     elements = max(1, min(monoid_limit, budget.elements, affordable))
     modest = replace(budget, elements=elements, bytes=min(budget.bytes, _MOST_MONOID_BYTES))
-    subject = TestedLanguage(dfa, modest)
+    subject = ExaminedLanguage(dfa, modest)
     with modest.running():
         return _profile(subject, on_demand=on_demand)
 
 
-def _profile(subject: TestedLanguage, *, on_demand: bool) -> Profile:
+def _profile(subject: ExaminedLanguage, *, on_demand: bool) -> Profile:
     dfa = subject.dfa
     classes: Mapping[str, Membership] = ClassesOnDemand(subject) if on_demand else _all_classes(subject)
     star_free = classes["star-free"].holds
@@ -143,7 +143,7 @@ def _profile(subject: TestedLanguage, *, on_demand: bool) -> Profile:
     )
 
 
-def _all_classes(subject: TestedLanguage) -> dict[str, Membership]:
+def _all_classes(subject: ExaminedLanguage) -> dict[str, Membership]:
     return infer({name: row.membership(subject) for name, row in CLASSES.items()})
 
 

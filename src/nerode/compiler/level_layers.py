@@ -42,7 +42,7 @@ Mover = Callable[[LayerBuilder, int, TabledLevel], tuple[LevelLabels, Moves]]
 
 
 class MachineLayers:
-    """Adds the layers of a machine to an stack.
+    """Adds the layers of a machine to a stack.
 
     Levels that share a depth share a layer, except where one is added by itself (`add_alone`).
 

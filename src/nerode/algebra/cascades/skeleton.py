@@ -406,7 +406,7 @@ def largest_matching(options: list[list[int]]) -> list[int | None]:
     owner: dict[int, int] = {}
     for row in range(len(options)):
         seen: set[int] = set()
-        came_from: dict[int, int] = {}
+        predecessor: dict[int, int] = {}
         pending = [row]
         free = None
         for current in pending:
@@ -414,7 +414,7 @@ def largest_matching(options: list[list[int]]) -> list[int | None]:
                 if option in seen:
                     continue
                 seen.add(option)
-                came_from[option] = current
+                predecessor[option] = current
                 if option not in owner:
                     free = option
                     break
@@ -422,7 +422,7 @@ def largest_matching(options: list[list[int]]) -> list[int | None]:
             if free is not None:
                 break
         while free is not None:
-            current = came_from[free]
+            current = predecessor[free]
             previous = next((o for o, r in owner.items() if r == current), None)
             owner[free] = current
             free = previous

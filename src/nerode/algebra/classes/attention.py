@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from nerode.algebra.classes.merging import joined_fixed_states, joining_word, merge_pairs, merging_inside
-from nerode.algebra.classes.subject import Evidence, TestedLanguage, member, non_member, violation
+from nerode.algebra.classes.subject import Evidence, ExaminedLanguage, member, non_member, violation
 from nerode.algebra.components import OUTSIDE, Rows, component_labels, distinguishing_word
 from nerode.core import Budget, charge, started
 from nerode.languages import Dfa, Word
@@ -283,7 +283,7 @@ def before_last_letter(rows: Rows) -> tuple[Rows, list[int]]:
     return merged, classes
 
 
-def letter_constant(subject: TestedLanguage) -> Evidence:
+def letter_constant(subject: ExaminedLanguage) -> Evidence:
     """Decides whether each letter takes all states of a component to one state."""
     found = split_letter(ComponentTable(rows=subject.rows, component=tuple(subject.component)))
     if found is None:
@@ -293,7 +293,7 @@ def letter_constant(subject: TestedLanguage) -> Evidence:
     return violation(subject, LETTER_CONSTANT.split(" for ")[0], words)
 
 
-def locally_r_trivial(subject: TestedLanguage) -> Evidence:
+def locally_r_trivial(subject: ExaminedLanguage) -> Evidence:
     """Decides whether no non-empty word fixes two states of one component; the parameter is the window.
 
     References: [CohenPerrinPin1993] for the mirror image, next and eventually.
@@ -303,7 +303,7 @@ def locally_r_trivial(subject: TestedLanguage) -> Evidence:
     return violation(subject, LOCALLY_R_TRIVIAL, dict(zip("zxy", fixed, strict=True)))
 
 
-def c_rasp(subject: TestedLanguage) -> Evidence:
+def c_rasp(subject: ExaminedLanguage) -> Evidence:
     """Decides whether counting letters tells all states apart; the parameter is the number of levels.
 
     The answer is read at the last letter, so states that every letter takes to one state are one state.
@@ -327,7 +327,7 @@ def c_rasp(subject: TestedLanguage) -> Evidence:
     return non_member(subject, witness, "no count of letters tells whether the last x was undone by y")
 
 
-def _joined(subject: TestedLanguage, classes: list[int], p: int, q: int) -> Pair:
+def _joined(subject: ExaminedLanguage, classes: list[int], p: int, q: int) -> Pair:
     """States of the automaton in two classes, in one component."""
     for left in (s for s, c in enumerate(classes) if c == classes[p]):
         for right in (s for s, c in enumerate(classes) if c == classes[q]):

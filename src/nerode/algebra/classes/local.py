@@ -15,7 +15,7 @@ from nerode.algebra.classes.merging import (
 )
 from nerode.algebra.classes.subject import (
     Evidence,
-    TestedLanguage,
+    ExaminedLanguage,
     between,
     member,
     non_member,
@@ -43,7 +43,7 @@ Pair = tuple[int, int]
 Flags = npt.NDArray[np.bool_]
 
 
-def strictly_local(subject: TestedLanguage) -> Evidence:
+def strictly_local(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the factors of some length k, with both ends marked, decide about every word.
 
     That is so exactly when any k-1 letters merge all states that they keep alive: what may follow then
@@ -59,7 +59,7 @@ def strictly_local(subject: TestedLanguage) -> Evidence:
     return _no_substitution(subject, found.stuck, found.loop)
 
 
-def _no_substitution(subject: TestedLanguage, pair: Pair, loop: Word) -> Evidence:
+def _no_substitution(subject: ExaminedLanguage, pair: Pair, loop: Word) -> Evidence:
     p, q = pair
     last = distinguishing_word(subject.dfa, subject.rows, p, q)
     if last is None:
@@ -88,7 +88,7 @@ def _no_substitution(subject: TestedLanguage, pair: Pair, loop: Word) -> Evidenc
 
 
 @remembered
-def locally_testable(subject: TestedLanguage) -> Evidence:
+def locally_testable(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the set of factors of some length k, with the two ends, decides about every word.
 
     Two conditions on pairs (p, q) of distinct states that some non-empty word fixes: p and q lie in
@@ -117,7 +117,7 @@ def locally_testable(subject: TestedLanguage) -> Evidence:
     return violation(subject, LOCALLY_TESTABLE, _unequal_words(subject, reaches, *pair))
 
 
-def _reachability(subject: TestedLanguage) -> Flags:
+def _reachability(subject: ExaminedLanguage) -> Flags:
     """Returns `reaches[p, q]`: whether some word, maybe empty, leads from p to q."""
     labels = subject.component
     found = np.zeros((len(subject.component_sizes),) * 2, dtype=np.bool_)
@@ -131,7 +131,7 @@ def _reachability(subject: TestedLanguage) -> Flags:
     return found[np.ix_(labels, labels)]
 
 
-def _fixed_pairs(subject: TestedLanguage) -> Flags:
+def _fixed_pairs(subject: ExaminedLanguage) -> Flags:
     """Returns which ordered pairs of distinct states some non-empty word fixes."""
     n = subject.dfa.num_states
     maps = tuple(tuple(column) for column in subject.columns.tolist())
@@ -146,7 +146,7 @@ def _fixed_pairs(subject: TestedLanguage) -> Flags:
 
 
 def _pair_with_unequal_spans(
-    subject: TestedLanguage, reaches: Flags, component: npt.NDArray[np.int64], sources: Flags
+    subject: ExaminedLanguage, reaches: Flags, component: npt.NDArray[np.int64], sources: Flags
 ) -> Pair | None:
     """Returns a source (p, q) for which some word keeps exactly one of p and q able to reach q; or None.
 
@@ -175,7 +175,7 @@ def _pair_with_unequal_spans(
     return None
 
 
-def _unequal_words(subject: TestedLanguage, reaches: Flags, p: int, q: int) -> dict[str, Word]:
+def _unequal_words(subject: ExaminedLanguage, reaches: Flags, p: int, q: int) -> dict[str, Word]:
     """Returns words that violate local testability at a fixed pair with unequal spans.
 
     A word s that takes exactly one of p and q to a place from which q can be reached is extended to a
@@ -200,7 +200,7 @@ FINITE = "no accepting state is reachable from a cycle"
 COFINITE = "no rejecting state is reachable from a cycle"
 
 
-def definite(subject: TestedLanguage) -> Evidence:
+def definite(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the last k letters decide about every word of at least k letters.
 
     That is so exactly when all words of length k take all states to one; the least k is the parameter.
@@ -219,7 +219,7 @@ def definite(subject: TestedLanguage) -> Evidence:
     return member(parameter=length)
 
 
-def _never_merged(subject: TestedLanguage, labels: Numbers) -> Evidence:
+def _never_merged(subject: ExaminedLanguage, labels: Numbers) -> Evidence:
     """Returns the words that fix two states, found by walking along pairs of different classes."""
     other = int(np.flatnonzero(labels != labels[0])[0])
     pair: tuple[int, int] = (0, other)
@@ -234,17 +234,17 @@ def _never_merged(subject: TestedLanguage, labels: Numbers) -> Evidence:
     return violation(subject, DEFINITE, {"x": loop, "y": subject.access.word(apart)})
 
 
-def finite(subject: TestedLanguage) -> Evidence:
+def finite(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the language has finitely many words."""
     return _bounded(subject, accepted=True)
 
 
-def cofinite(subject: TestedLanguage) -> Evidence:
+def cofinite(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the complement has finitely many words."""
     return _bounded(subject, accepted=False)
 
 
-def _bounded(subject: TestedLanguage, *, accepted: bool) -> Evidence:
+def _bounded(subject: ExaminedLanguage, *, accepted: bool) -> Evidence:
     for q in subject.access.order:
         if not subject.on_cycle[q]:
             continue
@@ -262,7 +262,7 @@ def _bounded(subject: TestedLanguage, *, accepted: bool) -> Evidence:
     return member()
 
 
-def _loop(subject: TestedLanguage, *states: int) -> Word:
+def _loop(subject: ExaminedLanguage, *states: int) -> Word:
     loop = loop_word(subject.rows, states)
     if loop is None:
         raise AssertionError(f"no word fixes the states {states} of {subject.dfa!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.classes.subject import TestedLanguage, remembered
+from nerode.algebra.classes.subject import ExaminedLanguage, remembered
 from nerode.algebra.components import OUTSIDE, Numbers, Rows, loop_word, tuple_path
 from nerode.core import BudgetExceeded, charge
 from nerode.languages import Word
@@ -40,7 +40,7 @@ class Merging:
     loop: Word = ()
 
 
-def merging(subject: TestedLanguage, labels: Numbers) -> Merging:
+def merging(subject: ExaminedLanguage, labels: Numbers) -> Merging:
     """Returns how long pairs of states with equal labels stay apart.
 
     Args:
@@ -219,7 +219,7 @@ def row_classes(rows: Numbers) -> Numbers:
     return numbers
 
 
-def joining_word(subject: TestedLanguage, p: int, q: int) -> Word:
+def joining_word(subject: ExaminedLanguage, p: int, q: int) -> Word:
     """Returns a shortest word from a state to one that it reaches."""
     word = tuple_path(subject.rows, (p,), lambda node: node == (q,))
     if word is None:
@@ -228,13 +228,13 @@ def joining_word(subject: TestedLanguage, p: int, q: int) -> Word:
 
 
 @remembered
-def merging_inside(subject: TestedLanguage) -> Merging:
+def merging_inside(subject: ExaminedLanguage) -> Merging:
     """Returns how long pairs of states of one component stay apart in it."""
     return merging(subject, np.array(subject.component))
 
 
 @remembered
-def joined_fixed_states(subject: TestedLanguage) -> tuple[Word, Word, Word] | None:
+def joined_fixed_states(subject: ExaminedLanguage) -> tuple[Word, Word, Word] | None:
     """Returns a word that fixes two states of one component, and words from one to the other and back.
 
     None if there are no such states: then long words merge the states of each component.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nerode.algebra.classes.merging import check_pairs, joining_word
 from nerode.algebra.classes.subject import (
     Evidence,
-    TestedLanguage,
+    ExaminedLanguage,
     member,
     non_member,
     remembered,
@@ -33,7 +33,7 @@ _BITS_AT_ONCE = 4_000_000
 _MOST_REVERSED_STATES = 20_000
 
 
-def r_trivial(subject: TestedLanguage) -> Evidence:
+def r_trivial(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the syntactic monoid is R-trivial: the minimal automaton has no cycles but loops.
 
     Implements: [BrzozowskiFich1980]
@@ -43,7 +43,7 @@ def r_trivial(subject: TestedLanguage) -> Evidence:
     return member()
 
 
-def joined_states(subject: TestedLanguage) -> dict[str, Word] | None:
+def joined_states(subject: ExaminedLanguage) -> dict[str, Word] | None:
     """Returns words x and y that lead from some state to another one and back; None if there are none."""
     for q in subject.access.order:
         for letter, target in enumerate(subject.rows[q]):
@@ -52,7 +52,7 @@ def joined_states(subject: TestedLanguage) -> dict[str, Word] | None:
     return None
 
 
-def l_trivial(subject: TestedLanguage) -> Evidence:
+def l_trivial(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the syntactic monoid is L-trivial: the reversed language is R-trivial.
 
     The states of the automaton of the reversed language are the sets of states from which one word is
@@ -78,7 +78,7 @@ def l_trivial(subject: TestedLanguage) -> Evidence:
     raise AssertionError("a component of two sets has no edge inside")
 
 
-def _quick_detour(subject: TestedLanguage) -> dict[str, Word] | None:
+def _quick_detour(subject: ExaminedLanguage) -> dict[str, Word] | None:
     """Returns two letters that violate the identity, among the first few; None if none do.
 
     This spares automata whose reversed ones are large.
@@ -96,7 +96,7 @@ def _quick_detour(subject: TestedLanguage) -> dict[str, Word] | None:
     return None
 
 
-def _accepted_from(subject: TestedLanguage) -> tuple[int, list[list[int]]]:
+def _accepted_from(subject: ExaminedLanguage) -> tuple[int, list[list[int]]]:
     """Returns how many sets {q : qw accepts} there are, and where putting a letter in front of w leads.
 
     Many sets are looked at together, those found first before the others.
@@ -130,15 +130,15 @@ def _accepted_from(subject: TestedLanguage) -> tuple[int, list[list[int]]]:
 
 
 def _path(edges: list[list[int]], source: int, target: int) -> list[int]:
-    came_from = {source: (source, -1)}
+    predecessor = {source: (source, -1)}
     for node in (order := [source]):
         for j, following in enumerate(edges[node]):
-            if following not in came_from:
-                came_from[following] = (node, j)
+            if following not in predecessor:
+                predecessor[following] = (node, j)
                 order.append(following)
     way = []
     while target != source:
-        target, j = came_from[target]
+        target, j = predecessor[target]
         way.append(j)
     return way[::-1]
 
@@ -150,7 +150,7 @@ _MOST_FORBIDDEN_NODES = 20_000
 
 
 @remembered
-def piecewise_testable(subject: TestedLanguage) -> Evidence:
+def piecewise_testable(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the set of subsequences up to some length decides about every word.
 
     That is so exactly when the minimal automaton has no cycles but loops, and for any two letters a and b
@@ -174,7 +174,7 @@ def piecewise_testable(subject: TestedLanguage) -> Evidence:
     return member()
 
 
-def strictly_piecewise(subject: TestedLanguage) -> Evidence:
+def strictly_piecewise(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the language is closed under leaving out letters: forbidden subsequences define it.
 
     That is so exactly when L(qa) ⊆ L(q) for every state q and letter a. The parameter is the length of
@@ -203,7 +203,7 @@ def strictly_piecewise(subject: TestedLanguage) -> Evidence:
     return non_member(subject, witness, "u y v is in L, u v is not")
 
 
-def _failing_deletion(subject: TestedLanguage) -> tuple[int, int] | None:
+def _failing_deletion(subject: ExaminedLanguage) -> tuple[int, int] | None:
     """Returns a state q and a letter a such that L(qa) is not inside L(q), or None."""
     n = subject.dfa.num_states
     columns = subject.columns
@@ -233,7 +233,7 @@ def _failing_deletion(subject: TestedLanguage) -> tuple[int, int] | None:
     return None
 
 
-def _longest_forbidden(subject: TestedLanguage) -> int | None:
+def _longest_forbidden(subject: ExaminedLanguage) -> int | None:
     """Returns the length of the longest word outside L all of whose proper subsequences are in L.
 
     None if there are too many words on the way. Such a word never stays in a state, for the letter that

@@ -21,7 +21,7 @@ from nerode.algebra.classes.subject import (
     SEMIGROUP,
     Elements,
     Evidence,
-    TestedLanguage,
+    ExaminedLanguage,
     between,
     member,
     non_member,
@@ -56,7 +56,7 @@ _PAIR_WORK = 2_000
 """What looking at one pair of idempotents costs on top, in the same unit."""
 
 
-def da(subject: TestedLanguage) -> Evidence:
+def da(subject: ExaminedLanguage) -> Evidence:
     """Decides whether two variables of first-order logic suffice.
 
     That is so exactly when an R-class with an idempotent has no other elements than idempotents. If s is
@@ -83,7 +83,7 @@ def da(subject: TestedLanguage) -> Evidence:
     return violation(subject, DA, {"x": elements.word(s), "y": _found(elements.path(s, e))}, SEMIGROUP)
 
 
-def _two_letter_detour(subject: TestedLanguage) -> dict[str, Word] | None:
+def _two_letter_detour(subject: ExaminedLanguage) -> dict[str, Word] | None:
     """Returns a letter x and a word y that violate the identity, if one of some obvious choices does.
 
     From a state p the letter x leads to r and y, a shortest way, back to p. The identity fails if going on
@@ -106,7 +106,7 @@ def _two_letter_detour(subject: TestedLanguage) -> dict[str, Word] | None:
     return None
 
 
-def locally_threshold_testable(subject: TestedLanguage) -> Evidence:
+def locally_threshold_testable(subject: ExaminedLanguage) -> Evidence:
     """Decides whether counting factors of some length up to a threshold decides about every word.
 
     Two states of one component that a common word fixes exclude it, and local testability implies it;
@@ -164,7 +164,7 @@ def _not_exchangeable(
     return None
 
 
-def dot_depth_one(subject: TestedLanguage) -> Evidence:
+def dot_depth_one(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the language has dot-depth one.
 
     In the identity A = (epfqe)^ω and B = (erfse)^ω are idempotents of eSe, α = Ap ranges over the elements of
@@ -221,7 +221,7 @@ def _knast_words(
     }
 
 
-def _counter_has_no_dot_depth_one(subject: TestedLanguage, loop: Word) -> Evidence:
+def _counter_has_no_dot_depth_one(subject: ExaminedLanguage, loop: Word) -> Evidence:
     """With x = y = p = q = r = v the sides are v^ω p s and v^ω: s = v or s = vv tells them apart."""
     words = dict.fromkeys("xypqrs", loop)
     if not violates(subject, DOT_DEPTH_ONE, words):
@@ -235,7 +235,7 @@ def _found(word: Word | None) -> Word:
     return word
 
 
-def _afford(subject: TestedLanguage, work: int) -> None:
+def _afford(subject: ExaminedLanguage, work: int) -> None:
     subject.budget.check_time()
     if work > _MOST_WORK:
         raise BudgetExceeded("compared points", _MOST_WORK, remedy="the semigroup is too large for this test")
@@ -246,7 +246,7 @@ SOLVABLE = "every group inside is solvable"
 COMMUTATIVE = "xy = yx"
 
 
-def star_free(subject: TestedLanguage) -> Evidence:
+def star_free(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the language is star-free.
 
     Implements: [Schutzenberger1965]
@@ -259,7 +259,7 @@ def star_free(subject: TestedLanguage) -> Evidence:
     return non_member(subject, witness, says)
 
 
-def solvable(subject: TestedLanguage) -> Evidence:
+def solvable(subject: ExaminedLanguage) -> Evidence:
     """Decides whether all groups inside the syntactic monoid are solvable.
 
     Implements: [BarringtonTherien1988]
@@ -273,7 +273,7 @@ def solvable(subject: TestedLanguage) -> Evidence:
     return member()
 
 
-def _unsolvable(subject: TestedLanguage, group: GroupInside) -> Evidence:
+def _unsolvable(subject: ExaminedLanguage, group: GroupInside) -> Evidence:
     points = set(group.points)
     for word in group.generators:
         action = subject.action(word)
@@ -287,7 +287,7 @@ def _unsolvable(subject: TestedLanguage, group: GroupInside) -> Evidence:
     return non_member(subject, witness, says)
 
 
-def commutative(subject: TestedLanguage) -> Evidence:
+def commutative(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the order of the letters plays no part in membership.
 
     Implements: [Pin1986]
@@ -304,7 +304,7 @@ CONDITION = f"{QUASI_APERIODIC} for words x and y of one length"
 Circuit = tuple[tuple[int, ...], Permutation]
 
 
-def quasi_aperiodic(subject: TestedLanguage) -> Evidence:
+def quasi_aperiodic(subject: ExaminedLanguage) -> Evidence:
     """Decides whether words of one length never act as a non-trivial group.
 
     Implements: [BarringtonCompton1992]

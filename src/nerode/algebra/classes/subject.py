@@ -65,17 +65,17 @@ class Elements:
         return None if way is None else way[::-1]
 
     def _way(self, graph: Numbers, source: int, target: int) -> Word | None:
-        came_from = {source: (source, -1)}
+        predecessor = {source: (source, -1)}
         for node in (order := [source]):
             if node == target:
                 letters = []
                 while node != source:
-                    node, column = came_from[node]
+                    node, column = predecessor[node]
                     letters.append(int(self.monoid.letters[column]))
                 return tuple(reversed(letters))
             for column, following in enumerate(graph[node].tolist()):
-                if following not in came_from:
-                    came_from[following] = (node, column)
+                if following not in predecessor:
+                    predecessor[following] = (node, column)
                     order.append(following)
         return None
 
@@ -134,18 +134,18 @@ class Elements:
 T = TypeVar("T")
 
 
-def remembered(compute: Callable[[TestedLanguage], T]) -> Callable[[TestedLanguage], T]:
+def remembered(compute: Callable[[ExaminedLanguage], T]) -> Callable[[ExaminedLanguage], T]:
     """Makes a function of a subject compute its value once for each subject; failures are remembered too."""
     name = f"{compute.__module__}.{compute.__qualname__}"
 
     @functools.wraps(compute)
-    def lookup(subject: TestedLanguage) -> T:
+    def lookup(subject: ExaminedLanguage) -> T:
         return subject.once(name, lambda: compute(subject))
 
     return lookup
 
 
-class TestedLanguage:
+class ExaminedLanguage:
     """A minimal automaton under the class tests, with all that they share.
 
     Args:
@@ -277,7 +277,7 @@ def member(method: str = AUTOMATON, parameter: int | None = None, explanation: s
 
 
 def non_member(
-    subject: TestedLanguage, witness: Mapping[str, Word], says: str, method: str = AUTOMATON
+    subject: ExaminedLanguage, witness: Mapping[str, Word], says: str, method: str = AUTOMATON
 ) -> Evidence:
     """Returns a "no": the words of a witness, and what they show."""
     explanation = f"{describe_words(subject, witness)}: {says}"
@@ -295,13 +295,13 @@ class _Difference:
     right_end: int
 
 
-def violates(subject: TestedLanguage, identity: str, assignment: Mapping[str, Word]) -> bool:
+def violates(subject: ExaminedLanguage, identity: str, assignment: Mapping[str, Word]) -> bool:
     """Whether these words for the variables violate the identity."""
     return _difference(subject, identity, assignment) is not None
 
 
 def violation(
-    subject: TestedLanguage, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
+    subject: ExaminedLanguage, identity: str, assignment: Mapping[str, Word], method: str = AUTOMATON
 ) -> Evidence:
     """Returns a "no", after checking that these words violate the identity.
 
@@ -322,7 +322,9 @@ def violation(
     return non_member(subject, witness, says, method)
 
 
-def _difference(subject: TestedLanguage, identity: str, assignment: Mapping[str, Word]) -> _Difference | None:
+def _difference(
+    subject: ExaminedLanguage, identity: str, assignment: Mapping[str, Word]
+) -> _Difference | None:
     """Returns the state nearest to the start at which an equation fails, of the first one that fails."""
     values = {variable: subject.action(word) for variable, word in assignment.items()}
     n = subject.dfa.num_states
@@ -338,7 +340,7 @@ def _difference(subject: TestedLanguage, identity: str, assignment: Mapping[str,
     return None
 
 
-def describe_words(subject: TestedLanguage, words: Mapping[str, Word]) -> str:
+def describe_words(subject: ExaminedLanguage, words: Mapping[str, Word]) -> str:
     """Returns the words of a witness as text, empty contexts left out."""
     decode = subject.dfa.alphabet.decode
     shown = {role: word for role, word in words.items() if word or role not in ("before", "after")}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from nerode.algebra.classes import attention, local, piecewise, semigroups
-from nerode.algebra.classes.subject import Evidence, TestedLanguage
+from nerode.algebra.classes.subject import Evidence, ExaminedLanguage
 from nerode.algebra.records import Membership
 from nerode.core import Budget, BudgetExceeded, Reference, Registry
 from nerode.languages import Dfa
@@ -28,9 +28,9 @@ class LanguageClass:
     about: str
     identity: str
     reference: Reference
-    decide: Callable[[TestedLanguage], Evidence]
+    decide: Callable[[ExaminedLanguage], Evidence]
 
-    def membership(self, subject: TestedLanguage) -> Membership:
+    def membership(self, subject: ExaminedLanguage) -> Membership:
         """Returns whether the language belongs to the class; `holds` is None if it did not fit the budget."""
         try:
             subject.budget.check_time()
@@ -210,7 +210,7 @@ def decide_membership(name: str, dfa: Dfa, budget: Budget | None = None) -> Memb
     Raises:
         UnknownName: if there is no class of this name.
     """
-    return CLASSES[name].membership(TestedLanguage(dfa, budget))
+    return CLASSES[name].membership(ExaminedLanguage(dfa, budget))
 
 
 def infer(memberships: Mapping[str, Membership]) -> dict[str, Membership]:
