@@ -36,7 +36,7 @@ from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
 from nerode.proofs.find.fading import fading_search
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.find.loops import LoopReport, search_loops
-from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work, finished
+from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
 from nerode.proofs.find.walk import Walk
 from nerode.proofs.find.words import (
     STEPPED,
@@ -74,8 +74,8 @@ IN_BATCHES = "a proof was replayed in batches alone, and words that are read alo
 LETTERS_FOR_SHORTENING = 400_000
 """Letters that are read to make a failing word shorter."""
 
-_SEARCH = 0.6
-"""Share of the seconds for all strategies where a proof of a part of the lengths is replayed after them."""
+_SEARCH = 0.3
+"""Share of the seconds for all strategies where a part of the lengths is proved after them."""
 
 _BEFORE_BOXES = 1 << 16
 """Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
@@ -195,7 +195,6 @@ class _Search:
         self.reader: WordReader | None = None
         self.runner: Runner | None = None
         self.searching = budget.part(_SEARCH) if settings.partial else budget
-        self.closure: Work[FloatVerdict] | None = None
         self.loops: LoopReport | None = None
         self.partial: FoundProof | None = None
         try:
@@ -315,16 +314,14 @@ class _Search:
         limits = replace(self.budget, elements=self.settings.states)
         partial = self.settings.partial
         try:
-            self.closure = closing(
+            self.verdict = yield from closing(
                 self.runner,
                 self.asked.question,
                 network=_network_of(self.asked),
                 partial=partial,
-                later=partial,
                 search=replace(self.searching, elements=self.settings.states),
                 budget=limits,
             )
-            self.verdict = yield from self.closure
         except InputError as no_closure:
             self.reasons.append(str(no_closure))
             return None
@@ -480,11 +477,10 @@ class _Search:
         )
 
     def _unsettled(self) -> Settled:
-        """The settlement without an end; what was found of a part of the lengths is replayed now."""
-        if self.verdict is None and self.closure is not None and self.settings.partial:
-            self.verdict = finished(self.closure)
-        if self.verdict is not None and self.verdict.pending is not None:
-            self.verdict = self.verdict.pending(replace(self.budget, elements=self.settings.states))
+        """The settlement without an end; a part of the lengths is proved in the seconds that are left."""
+        if self.settings.partial and self.runner is not None and self.partial is None:
+            budget = replace(self.budget, elements=self.settings.states)
+            self.verdict = search_states(self.asked, budget, partial=True)
             self.reasons.append(self.verdict.reason)
             certificate = self.verdict.certificate
             self.partial = None if certificate is None else FoundProof(certificate=certificate)

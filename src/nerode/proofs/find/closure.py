@@ -6,9 +6,7 @@ not too long. Where batches round differently from single words, single words ar
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,7 +57,6 @@ class FloatVerdict:
         refutation: the shortest word on which the module is wrong.
         reason: why there is no proof for all lengths, if no word refutes it.
         states: how many joint states were found.
-        pending: replays what was found of a part of the lengths, if that is still to be done.
     """
 
     runner: Runner
@@ -68,7 +65,6 @@ class FloatVerdict:
     refutation: Refutation | None
     reason: str
     states: int
-    pending: Callable[[Budget], FloatVerdict] | None = None
 
     @property
     def task(self) -> str:
@@ -138,7 +134,6 @@ def closing(
     network: str | None = None,
     alone: bool = False,
     partial: bool = True,
-    later: bool = False,
     search: Budget,
     budget: Budget,
 ) -> Work[FloatVerdict]:
@@ -150,7 +145,6 @@ def closing(
         network: as for `certify_module`.
         alone: as for `certify_module`.
         partial: as for `certify_module`.
-        later: whether the replay of a part of the lengths, which cannot be paused, is left to the caller.
         search: limits the search.
         budget: limits the replays, and the joint states (`elements`).
     """
@@ -163,8 +157,7 @@ def closing(
         # Batches answer otherwise than single words: single words are what counts.
         batch = 1
         found = yield from _walk_beside(runner, question, batch, search)
-    wait = later and found.end != "closed" and found.refutation is None
-    if wait or (not partial and _refutes_alone(runner, found)):
+    if not partial and _refutes_alone(runner, found):
         return FloatVerdict(
             runner=runner,
             question=found.asked,
@@ -172,7 +165,6 @@ def closing(
             refutation=found.refutation,
             reason=found.reason,
             states=len(found),
-            pending=functools.partial(_confirm, runner, found, batch, network) if wait else None,
         )
     return _confirm(runner, found, batch, network, budget)
 
