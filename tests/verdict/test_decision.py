@@ -292,7 +292,7 @@ def test_what_hangs_on_a_condition_is_marked_and_gives_way():
     assert firm.conditional_on == ""
     assert "diagonal-in-tc0" in firm.also
     # An assumption about the weights.
-    assert "angle" in table("parity")["s4d"].conditional_on
+    assert "angle" in table("parity")["ssm"].conditional_on
 
 
 def test_a_cache_has_no_robustness():
@@ -303,9 +303,36 @@ def test_a_cache_has_no_robustness():
         assert verdict not in table("parity").open_cells()
 
 
-def test_derived_and_recalled_rows_have_a_dot():
+def test_rows_that_were_not_read_have_a_dot():
     assert table("dyck-1")["mamba"].mark == "✓·"
     assert table("flip-flop")["mamba"].mark == "✓"
+    secondary = table("flip-flop")["deltanet-signed"]
+    assert (secondary.provenance, secondary.mark) == (Provenance.SECONDARY, "✓·")
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture", "sense", "bits"),
+    [
+        ("flip-flop", "mamba", "exact", "n bits"),
+        ("flip-flop", "mamba", "finite-precision", "constantly many bits"),
+        ("flip-flop", "mamba", "ieee", "constantly many bits"),
+        ("dyck-1", "gla", "finite-precision", "log n bits"),
+        ("dyck-1", "gla", "exact", "n bits"),
+        ("dyck-2", "ids4", "finite-precision", "n bits"),
+        ("dyck-2-3", "s4d", "finite-precision", "log n bits"),
+        ("flip-flop", "diagonal", "exact", "constantly many bits"),
+        ("flip-flop", "lstm", "exact", "constantly many bits"),
+        ("last-letter", "mamba", "exact", "constantly many bits"),
+    ],
+)
+def test_bits_as_a_function_of_the_length(text, architecture, sense, bits):
+    found = table(text)[architecture, sense]
+    assert (found.status, found.bits, found.to_json()["bits"]) == ("yes", bits, bits)
+
+
+def test_only_a_yes_has_bits():
+    for verdict in table("parity"):
+        assert (verdict.bits is not None) == (verdict.status is Status.YES)
 
 
 @pytest.mark.parametrize("name", list(THEOREMS))

@@ -71,7 +71,16 @@ if TYPE_CHECKING:
         two_groups,
         with_group,
     )
-    from nerode.verdict.records import Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
+    from nerode.verdict.records import (
+        Bits,
+        Provenance,
+        Sense,
+        Size,
+        Status,
+        Verdict,
+        VerdictTable,
+        VerdictTask,
+    )
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -92,6 +101,6 @@ __getattr__, __dir__, __all__ = attach(
             "length_only of_family position_decides quasi_aperiodic r_trivial regular solvable star_free "
             "two_groups with_group"
         ),
-        "nerode.verdict.records": "Provenance Sense Size Status Verdict VerdictTable VerdictTask",
+        "nerode.verdict.records": "Bits Provenance Sense Size Status Verdict VerdictTable VerdictTask",
     },
 )

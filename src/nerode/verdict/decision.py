@@ -32,7 +32,7 @@ from nerode.verdict.classes import (
     unit_gates,
 )
 from nerode.verdict.facts import Facts
-from nerode.verdict.records import Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
+from nerode.verdict.records import Bits, Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS, Theorem
 
 _UNDECIDED = "the algebra of this language was not computed within the budget"
@@ -276,7 +276,19 @@ def _by_theorems(facts: Facts, architecture: Architecture, sense: Sense) -> Verd
         conditional_on=best.conditional_on,
         model=best.model,
         no_network=_why_no_network(facts, best, applying, architecture, sense),
+        bits=_fewest_bits(best, applying, architecture, sense),
     )
+
+
+def _fewest_bits(
+    best: Theorem, applying: Sequence[Theorem], architecture: Architecture, sense: Sense
+) -> Bits | None:
+    """The bits of a number in the network of a row that takes fewest; None where the answer is no "yes"."""
+    if best.conclusion is not Status.YES:
+        return None
+    agreeing = (row for row in applying if row.conclusion is Status.YES)
+    found = (row.bits_in(architecture.properties, sense) for row in agreeing)
+    return min(found, key=list(Bits).index)
 
 
 def _why_no_network(

@@ -51,6 +51,14 @@ class Status(StrEnum):
     OPEN = "open"
 
 
+class Bits(StrEnum):
+    """Bits that a number of the state takes after n letters, in the network that a "yes" stands for."""
+
+    CONSTANT = "constantly many bits"
+    LOGARITHMIC = "log n bits"
+    LINEAR = "n bits"
+
+
 class Provenance(StrEnum):
     """The way in which we know what a cited work says."""
 
@@ -110,6 +118,7 @@ class Verdict(Shown):
             is for every length; None if none is known.
         no_network: for "yes", why no network is compiled for it; empty where one is.
         undefined: whether the sense has no meaning for this architecture; the status is then "open".
+        bits: for "yes", how many bits a number takes after n letters; None for other answers.
         theorem: name of the row that settles it, empty when it is open.
         also: names of further rows that give the same answer.
         tried: for "open", the rows that speak of this architecture and why they do not apply.
@@ -133,6 +142,7 @@ class Verdict(Shown):
     question: str = ""
     no_network: str = ""
     undefined: bool = False
+    bits: Bits | None = None
     horizon: Mapping[str, int] | None = field(default=None, hash=False)
 
     def __repr__(self) -> str:
@@ -141,11 +151,11 @@ class Verdict(Shown):
 
     @property
     def mark(self) -> str:
-        """The answer in tables: ✓, ✗, ? or –; ° conditional, † not compiled, · derived here or recalled."""
+        """The answer in tables: ✓, ✗, ? or –; ° conditional, † not compiled, · not read in its source."""
         if self.undefined:
             return "–"
         sign = {Status.YES: "✓", Status.NO: "✗", Status.OPEN: "?"}[self.status]
-        unread = self.provenance in (Provenance.DERIVED, Provenance.RECALLED)
+        unread = self.provenance not in (None, Provenance.READ)
         return sign + "°" * bool(self.conditional_on) + "†" * bool(self.no_network) + "·" * unread
 
     def to_json(self) -> dict[str, Any]:
@@ -170,6 +180,7 @@ class Verdict(Shown):
             "no_network": self.no_network or None,
             "question": self.question or None,
             "undefined": self.undefined,
+            "bits": None if self.bits is None else self.bits.value,
             "horizon": None if self.horizon is None else dict(self.horizon),
             "mark": self.mark,
         }

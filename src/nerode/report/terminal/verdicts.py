@@ -29,7 +29,7 @@ from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable
 
 _COLOURS = {"yes": "green", "no": "red", "open": "yellow"}
 
-_LEGEND = "° on a condition   † no network is compiled   · derived here or recalled   – not defined"
+_LEGEND = "° on a condition   † no network is compiled   · not read in its source   – not defined"
 
 _MEANINGS: Mapping[Sense, tuple[str, ...]] = {
     Sense.EXACT: ("exact: real numbers, gates that the layer has (no limits), tame maps between layers.",),
@@ -324,9 +324,21 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
             without.setdefault(verdict.no_network, []).append(verdict.architecture)
     for why, names in without.items():
         yield Text(f"no network for {', '.join(names)}: {why}")
+    yield from _bits_lines(table)
     for meaning in _MEANINGS[sense]:
         yield Text(meaning, style="dim")
     yield Text("")
+
+
+def _bits_lines(table: VerdictTable) -> Iterable[Text]:
+    """How long the numbers behind each "yes" are, where they are not of one format."""
+    for sense in (Sense.EXACT, Sense.FINITE_PRECISION):
+        able: dict[str, list[str]] = {}
+        for verdict in table:
+            if verdict.sense is sense and verdict.bits is not None:
+                able.setdefault(verdict.bits.value, []).append(verdict.architecture)
+        for bits, names in able.items():
+            yield Text(f"{sense.value} ✓, {bits} of a number after n letters: {', '.join(names)}")
 
 
 def _next_lines(asked: str, table: VerdictTable, sense: Sense) -> list[Text]:

@@ -26,7 +26,7 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
 )
-from nerode.verdict.records import Provenance, Size
+from nerode.verdict.records import Bits, Provenance, Size
 from nerode.verdict.theorems.base import EXACT, FINITE, HARD, IEEE, LOG_BITS, SOFT, TAME, no, yes
 from nerode.verdict.theorems.groups import parity_like
 
@@ -102,6 +102,7 @@ ROWS = (
     ),
     yes(
         name="softmax-simulates-hard",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention with positions or temperatures that grow with the length simulates "
         "unique hard attention, so it does the regular languages in AC0.",
         language=quasi_aperiodic,
@@ -115,6 +116,7 @@ ROWS = (
     ),
     yes(
         name="softmax-parity",
+        bits=Bits.LOGARITHMIC,
         statement="Four layers of causal softmax attention with positions that do not depend on the length "
         "compute PARITY.",
         language=parity_like,
@@ -130,6 +132,7 @@ ROWS = (
     ),
     yes(
         name="soft-exact-counters",
+        bits=Bits.LOGARITHMIC,
         statement="Over the reals the mark tells the position, and heads whose scores fall with the square "
         "of a difference of counts tell counts modulo m: every regular language with solvable groups.",
         language=solvable,
@@ -141,6 +144,7 @@ ROWS = (
     ),
     yes(
         name="soft-exact-brackets",
+        bits=Bits.LOGARITHMIC,
         statement="Over the reals the mark tells the position and counts tell the depth, so a head finds the "
         "matching bracket: Dyck languages.",
         language=bracket_stack,
@@ -152,6 +156,7 @@ ROWS = (
     ),
     yes(
         name="soft-free-positions",
+        bits=Bits.LOGARITHMIC,
         statement="With position vectors of free choice beside its own, softmax attention over the reals "
         "does every regular language with solvable groups, and Dyck languages.",
         language=solvable | bracket_stack,
@@ -164,6 +169,7 @@ ROWS = (
     ),
     yes(
         name="attention-once",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention expresses 'once', hence the languages of partially ordered automata, up "
         "to the current letter.",
         language=r_trivial | in_class("letter-constant"),
@@ -177,6 +183,7 @@ ROWS = (
     ),
     yes(
         name="attention-counts",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention without rounding inside the average expresses C-RASP, which compares "
         "counts of earlier positions, as far as the letter before need not be known.",
         language=counts_decide,
@@ -190,6 +197,7 @@ ROWS = (
     ),
     yes(
         name="sloped-counts",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention with free slopes does the languages of counter machines: one head "
         "counts, another one sees the letter before.",
         language=counter_machine,
@@ -201,6 +209,7 @@ ROWS = (
     ),
     yes(
         name="bounded-dyck-attention",
+        bits=Bits.LOGARITHMIC,
         statement="Self-attention with the positions i/n does bounded Dyck(K, m) with O(log K) dimensions.",
         language=bounded_dyck,
         architecture=softmax & with_positions,

@@ -9,9 +9,9 @@ from typing import Any
 
 from nerode.core import Reference
 from nerode.verdict.architectures import ARCHITECTURES, Architecture
-from nerode.verdict.classes import ArchitectureClass, ClassCondition
+from nerode.verdict.classes import ArchitectureClass, ClassCondition, MemoryKind, gates_open
 from nerode.verdict.facts import Facts, LanguageCondition
-from nerode.verdict.records import Provenance, Sense, Size, Status, VerdictTask
+from nerode.verdict.records import Bits, Provenance, Sense, Size, Status, VerdictTask
 
 EXACT = frozenset({Sense.EXACT})
 FINITE = frozenset({Sense.FINITE_PRECISION})
@@ -112,6 +112,8 @@ class Theorem:
         size: the smallest size that it gives.
         witness: what shows a "no".
         no_network: where the compiler has no network for this "yes".
+        bits: bits of a number after n letters; floats and robust states have constantly many.
+        fades: whether the network holds by gates, so that it fades over the reals where they stay below 1.
     """
 
     name: str
@@ -131,6 +133,8 @@ class Theorem:
     size: Callable[[Facts, Architecture], Size | None] = no_size
     witness: Callable[[Facts], Mapping[str, Any] | None] = no_witness
     no_network: tuple[NoNetwork, ...] = ()
+    bits: Bits = Bits.CONSTANT
+    fades: bool = True
 
     def __post_init__(self) -> None:
         if self.conclusion is Status.OPEN:
@@ -146,6 +150,15 @@ class Theorem:
         """Returns whether a class lacks what the theorem asks for in exact arithmetic alone."""
         further = self.over_the_reals if sense is Sense.EXACT else None
         return further is not None and not further(properties)
+
+    def bits_in(self, properties: ArchitectureClass, sense: Sense) -> Bits:
+        """Returns how many bits a number takes after n letters in one sense."""
+        if sense in (Sense.IEEE, Sense.ROBUST):
+            return Bits.CONSTANT
+        recurrent = properties.recurrence in (MemoryKind.LINEAR, MemoryKind.NONLINEAR)
+        if sense is Sense.EXACT and self.fades and recurrent and gates_open(properties):
+            return Bits.LINEAR
+        return self.bits
 
     def why_no_network(self, facts: Facts, properties: ArchitectureClass, sense: Sense) -> str:
         """Returns why this "yes" has no network; empty where the compiler makes one."""

@@ -39,7 +39,7 @@ from nerode.verdict.facts import (
     regular,
     solvable,
 )
-from nerode.verdict.records import Provenance, Size, VerdictTask
+from nerode.verdict.records import Bits, Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
     BY_NAME,
     EXACT,
@@ -100,6 +100,7 @@ def _elman_size(facts: Facts, architecture: Architecture) -> Size | None:
 ROWS = (
     yes(
         name="exact-counters-open-gates",
+        bits=Bits.LINEAR,
         statement="Two layers count over the reals with gates strictly inside (0,1): u = cᵗ fades in the "
         "first, h = cᵗ·count in the second, and their quotient is exact.",
         language=counter_machine,
@@ -116,6 +117,7 @@ ROWS = (
     ),
     yes(
         name="exact-stack-open-gates",
+        bits=Bits.LINEAR,
         statement="Two layers with input-dependent gates in (0,1) keep a stack over the reals: push "
         "h = (c/4) h + d u, pop h = 4c h - 4d u beside u = cᵗ.",
         language=bracket_stack,
@@ -132,6 +134,7 @@ ROWS = (
     ),
     yes(
         name="counters-slow-decay",
+        bits=Bits.LOGARITHMIC,
         statement="Mamba's gate exp(-Δ e^a) is 1 for e^a = 0 whatever Δ is, so that the write Δ B x is free: "
         "one layer counts.",
         language=counter_machine,
@@ -144,6 +147,7 @@ ROWS = (
     ),
     yes(
         name="counters-two-reflections",
+        bits=Bits.LOGARITHMIC,
         statement="With β = 2 the delta rule moves h to -h + 2v: two such steps add, or one with the sign of "
         "the position.",
         language=counter_machine,
@@ -155,6 +159,7 @@ ROWS = (
     ),
     yes(
         name="counters-normaliser",
+        bits=Bits.LOGARITHMIC,
         statement="mLSTM's output C q / max(|n·q|, 1) with v = 1 and k·q = ±1 is the sign of the count: its "
         "normaliser is the zero test.",
         language=counter_machine,
@@ -166,6 +171,7 @@ ROWS = (
     ),
     yes(
         name="counters-additive-memory",
+        bits=Bits.LOGARITHMIC,
         statement="NRU's memory m = m + write - erase is a counter.",
         language=counter_machine,
         architecture=nonlinear & counts_by(WayOfCounting.MEMORY),
@@ -176,6 +182,7 @@ ROWS = (
     ),
     yes(
         name="counters-tied-writes",
+        bits=Bits.LOGARITHMIC,
         statement="The pairs of a gate g and a write (1-g) i, or of a step size β and a write βv, have "
         "limits with a gate of 1 and a write of ±1: one layer counts.",
         language=counter_machine,
@@ -189,6 +196,7 @@ ROWS = (
     ),
     yes(
         name="bounded-depth-by-counting",
+        bits=Bits.LOGARITHMIC,
         statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
         "of one kind and bounded depth, in floats too, where both stop at a power of two.",
         language=one_kind_bounded,
@@ -216,6 +224,7 @@ ROWS = (
     ),
     yes(
         name="stack-of-digits-with-gaps",
+        bits=Bits.LINEAR,
         statement="ReLU units keep a stack as digits 1, 3, 5, … of a rational number. Between the digits are "
         "gaps, so what is asked has a margin, after errors too.",
         language=bracket_stack,
@@ -228,6 +237,7 @@ ROWS = (
     ),
     yes(
         name="stack-of-two-integers",
+        bits=Bits.LINEAR,
         statement="Two integers with the steps y += x, y -= x, x += y, x -= y keep a stack of two kinds of "
         "brackets: the larger one shows the top (Stern-Brocot tree). More kinds take a pair for each bit.",
         language=bracket_stack,
@@ -241,6 +251,7 @@ ROWS = (
     ),
     yes(
         name="stack-in-digits",
+        bits=Bits.LINEAR,
         statement="With a gate below -1 four tokens multiply a number by a base above 2, so that numbers "
         "hold brackets as digits ±1: number j those of the depths j modulo 9, one change per four tokens.",
         language=bracket_stack,
@@ -257,6 +268,7 @@ ROWS = (
     ),
     yes(
         name="exact-stack-growing-weights",
+        bits=Bits.LINEAR,
         statement="Beside an exact count n of the depth, which fixed gates have, a sum of d·4ⁿ for each open "
         "bracket is the stack as digits; 4ⁿ is a tame map of the count.",
         language=bracket_stack,
@@ -273,6 +285,7 @@ ROWS = (
     ),
     yes(
         name="exact-growing-registers",
+        bits=Bits.LINEAR,
         statement="With gates of 1 and writes ±3·4ᵗ the sign of a sum is the last write, so that isometries "
         "have registers over the reals; with their turns they do what a cascade of both does.",
         language=regular & solvable,
@@ -285,6 +298,7 @@ ROWS = (
     ),
     yes(
         name="exact-growing-registers-and-rotations",
+        bits=Bits.LINEAR,
         statement="Blocks of rotations do every group, and sums of ±3·4ᵗ are registers: every regular "
         "language over the reals.",
         language=regular,
@@ -299,6 +313,7 @@ ROWS = (
     ),
     yes(
         name="regular-by-nonlinear-units",
+        fades=False,
         statement="One layer of threshold or saturating units runs every finite automaton.",
         language=regular,
         architecture=nonlinear,
@@ -325,6 +340,7 @@ ROWS = (
     ),
     yes(
         name="counters-in-one-layer",
+        bits=Bits.LOGARITHMIC,
         statement="Dyck-1, Shuffle-Dyck, n-ary Boolean expressions, aⁿbⁿ(cⁿ(dⁿ)) and majority are "
         "predicted by one layer of integer counters; a second layer that tallies errors recognises them.",
         language=counter_machine,
@@ -344,6 +360,7 @@ ROWS = (
     ),
     yes(
         name="cells-count",
+        bits=Bits.LOGARITHMIC,
         statement="LSTM cells and ReLU units count, at finite precision with saturating gates.",
         language=counter_machine,
         architecture=nonlinear & counts_by(WayOfCounting.CELL, WayOfCounting.FREE),
@@ -374,6 +391,7 @@ ROWS = (
     ),
     yes(
         name="rational-networks-compute-anything",
+        bits=Bits.LINEAR,
         statement="Networks of saturated-linear units with rational states simulate machines with several "
         "stacks in real time.",
         language=counter_machine | bracket_stack,

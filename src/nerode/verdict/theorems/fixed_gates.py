@@ -46,7 +46,7 @@ from nerode.verdict.facts import (
     windowed_counts,
     with_group,
 )
-from nerode.verdict.records import Provenance, Sense, Size, VerdictTask
+from nerode.verdict.records import Bits, Provenance, Sense, Size, VerdictTask
 from nerode.verdict.theorems.base import (
     ANYTHING,
     EXACT,
@@ -91,6 +91,7 @@ _FADING_REGISTERS = (
 ROWS = (
     yes(
         name="letter-decides",
+        fades=False,
         statement="Where the current letter decides, no memory is needed: every architecture does it.",
         language=letter_decides,
         architecture=ANYTHING,
@@ -100,6 +101,7 @@ ROWS = (
     ),
     yes(
         name="exact-registers-fixed-gates",
+        bits=Bits.LINEAR,
         statement="h = λ h ± 1 with a fixed λ below 1/2 has the sign of the last write for ever; with a "
         "turning state as clock, fixed gates do every regular language in AC0 over the reals.",
         language=quasi_aperiodic,
@@ -116,6 +118,7 @@ ROWS = (
     ),
     yes(
         name="exact-registers-fixed-decay",
+        bits=Bits.LINEAR,
         statement="Without a gate below 1/2, two states that fade at different rates keep the last write in "
         "the sign of their quotient: every star-free language over the reals.",
         language=star_free,
@@ -128,6 +131,7 @@ ROWS = (
     ),
     yes(
         name="normalised-decay-registers",
+        bits=Bits.LINEAR,
         statement="A weighted mean with a fixed decay keeps its value while new letters have the weight 0, "
         "so RWKV-4 does every star-free language.",
         language=star_free,
@@ -176,6 +180,7 @@ ROWS = (
     ),
     yes(
         name="exact-fading-signs",
+        bits=Bits.LINEAR,
         statement="A sign that fades by gates above -1/2 still flips, so over the reals RWKV-7 does every "
         "language whose groups are 2-groups.",
         language=two_groups,
@@ -210,6 +215,7 @@ ROWS = (
     ),
     yes(
         name="isometries-count",
+        bits=Bits.LOGARITHMIC,
         statement="Coordinates with gate 1 add, constant turns tell the position, and the state before the "
         "letter is the state less the write: layers of isometries do C-RASP with a clock.",
         language=clocked_counts,
@@ -244,6 +250,7 @@ ROWS = (
     ),
     yes(
         name="isometries-tell-once",
+        bits=Bits.LOGARITHMIC,
         statement="A coordinate with gate 1 tells whether something has ever happened, so layers without any "
         "fading still do the languages of partially ordered automata.",
         language=r_trivial,
@@ -277,6 +284,7 @@ def _ngram_size(facts: Facts, architecture: Architecture) -> Size | None:
 WINDOW_ROWS = (
     yes(
         name="n-gram-one-layer",
+        fades=False,
         statement="A one-layer SSM h = A h + B x, y = C relu(h + b) with one neuron for each context and a "
         "nilpotent A models every n-gram language up to any eps.",
         language=window_determined,
@@ -294,6 +302,7 @@ WINDOW_ROWS = (
     ),
     yes(
         name="delay-line",
+        fades=False,
         statement="A constant gate of 1/4 keeps the last letters as base-4 digits with a margin, so every "
         "linear recurrence with such a gate does what a finite window settles, under noise too.",
         language=window_determined,
@@ -309,6 +318,7 @@ WINDOW_ROWS = (
     ),
     yes(
         name="time-invariant-counts",
+        bits=Bits.LOGARITHMIC,
         statement="Fixed gates show the last letters, the position modulo m and sums: they do C-RASP with a "
         "window and a clock.",
         language=windowed_counts,
@@ -383,6 +393,7 @@ WINDOW_ROWS = (
     ),
     yes(
         name="time-invariant-unary-logic",
+        bits=Bits.LOGARITHMIC,
         statement="Time-invariant diagonal layers express unary past temporal logic with counting of "
         "positions, which contains the locally testable and the R-trivial languages.",
         language=_once_and_yesterday,

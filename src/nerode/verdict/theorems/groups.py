@@ -36,7 +36,7 @@ from nerode.verdict.facts import (
     two_groups,
     with_group,
 )
-from nerode.verdict.records import Provenance, Size
+from nerode.verdict.records import Bits, Provenance, Size
 from nerode.verdict.theorems.base import (
     CAST,
     EXACT,
@@ -418,6 +418,7 @@ ROWS = (
     ),
     yes(
         name="exact-blocks-one-factor",
+        bits=Bits.LINEAR,
         statement="One factor per token, β strictly between 0 and 2: over a block of tokens, timed by a "
         "clock of signs, the factors make a multiple of the permutation of the block before, so that "
         "directions are exact over the reals.",
@@ -434,6 +435,7 @@ ROWS = (
     ),
     yes(
         name="exact-fading-mirrors",
+        bits=Bits.LINEAR,
         statement="Over the reals a line of the plane counts modulo an odd number with one factor per token "
         "whose eigenvalues are w > 0.545 and w - a, a < 1: mirrors of a plane that is stretched at even "
         "positions and compressed at odd ones.",
@@ -450,6 +452,7 @@ ROWS = (
     ),
     yes(
         name="exact-products-of-contractions",
+        bits=Bits.LINEAR,
         statement="Products of factors with β in (0,1) make multiples of every rotation, so several factors "
         "per token do every regular language over the reals.",
         language=regular,

@@ -30,7 +30,7 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
 )
-from nerode.verdict.records import Provenance
+from nerode.verdict.records import Bits, Provenance
 from nerode.verdict.theorems.base import (
     EXACT,
     FINITE,
@@ -109,6 +109,7 @@ ROWS = (
     ),
     yes(
         name="soft-letter-constant",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention without positions does in floats, at every length, every language whose "
         "components are letter-constant.",
         language=letter_constant,
@@ -132,6 +133,7 @@ ROWS = (
     ),
     yes(
         name="soft-locally-r-trivial",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention with a distance penalty and free slopes does every locally R-trivial "
         "language in floats, at every length.",
         language=locally_r_trivial,
@@ -181,6 +183,7 @@ ROWS = (
     ),
     yes(
         name="soft-periodic",
+        bits=Bits.LOGARITHMIC,
         statement="With periodic position vectors and a distance penalty softmax attention does the "
         "languages in floats, at every length, that are locally R-trivial once positions modulo m are known.",
         language=clocked_local,
@@ -225,6 +228,7 @@ ROWS = (
     ),
     yes(
         name="soft-counts-regular",
+        bits=Bits.LOGARITHMIC,
         statement="Softmax attention that does not round inside averages does the regular languages whose "
         "states iterated counts of letters tell apart (C-RASP).",
         language=c_rasp,
@@ -252,6 +256,7 @@ ROWS = (
     ),
     yes(
         name="nearest-sign",
+        bits=Bits.LINEAR,
         statement="A head with constant scores and a slope above ln 2 has the sign of the latest write. If "
         "averages are compared exactly, softmax attention with free slopes does every star-free language.",
         language=star_free,
@@ -263,6 +268,7 @@ ROWS = (
     ),
     yes(
         name="nearest-sign-clocked",
+        bits=Bits.LINEAR,
         statement="With periodic vectors and a distance penalty, the sign of the latest write over letters "
         "that are marked with their position modulo m does every regular language in AC0.",
         language=quasi_aperiodic,
@@ -306,6 +312,7 @@ ROWS = (
     ),
     yes(
         name="rotary-letter-constant",
+        bits=Bits.LOGARITHMIC,
         statement="A head with query 0 gives all positions one weight, whatever the rotations. Its averages "
         "tell in floats what has happened, so rotary attention does the letter-constant languages.",
         language=letter_constant,
@@ -338,6 +345,7 @@ ROWS = (
     ),
     yes(
         name="rotary-counts",
+        bits=Bits.LOGARITHMIC,
         statement="Heads with query 0 average over all positions whatever the rotations, so rotary "
         "attention does the regular languages of C-RASP.",
         language=c_rasp,
