@@ -100,7 +100,7 @@ def test_refusing_is_an_answer_with_all_reasons():
     assert run("compile", "z3", "--to", "diagonal-signed").code == 1
 
 
-@pytest.mark.parametrize(("language", "target"), [("dyck-2", "rwkv-4")])
+@pytest.mark.parametrize(("language", "target"), [("dyck-2", "rwkv-7")])
 def test_what_is_open_is_not_called_impossible(language, target):
     verdicts = json.loads(run("check", language, "--arch", target, "--json").out)["verdicts"]
     assert {v["status"] for v in verdicts if v["sense"] in ("exact", "finite-precision")} <= {"open", "yes"}

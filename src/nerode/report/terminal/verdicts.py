@@ -331,7 +331,7 @@ def _detail_lines(table: VerdictTable, sense: Sense) -> Iterable[RenderableType]
 
 
 def _bits_lines(table: VerdictTable) -> Iterable[Text]:
-    """How long the numbers behind each "yes" are, where they are not of one format."""
+    """The bits of a number behind each "yes", in the senses in which numbers have no format."""
     for sense in (Sense.EXACT, Sense.FINITE_PRECISION):
         able: dict[str, list[str]] = {}
         for verdict in table:
