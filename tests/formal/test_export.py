@@ -102,7 +102,7 @@ def test_coqc_accepts_an_exported_network_and_refuses_a_wrong_one(tmp_path: Path
     # The wrong network never leaves its start: the one gate of the second layer is closed by no letter.
     text = path.read_text().partition("Theorem exact_in")[0]
     wrong = tmp_path / "wrong.v"
-    wrong.write_text(text.replace("Row 1 [x 1 (-1); x 3 (-1); x 4 1]", "Row 1 []"))
+    wrong.write_text(text.replace("Row 1 [x 3 (-1); x 4 (-1)]", "Row 1 []"))
     assert wrong.read_text() != text
     refused = coqc(wrong)
     assert refused.returncode == 1
