@@ -32,7 +32,7 @@ SPECTRA = "spectra"
     "--out",
     type=FILE,
     required=True,
-    help="File to write; its end says the format: .svg, .pdf, .tikz (or .tex), .dot.",
+    help="File to write; its suffix gives the format: .svg, .pdf, .tikz (or .tex), .dot.",
 )
 @default_option(
     "--what",

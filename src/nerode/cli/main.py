@@ -87,7 +87,7 @@ WRONG_USE = 2
 """The exit code for what cannot be used, and for answers that cannot be written."""
 
 STOPPED = 130
-"""The exit code of shells for a program that Control-C has ended."""
+"""The exit code of shells for a program that Control-C has stopped."""
 
 UNREAD = 141
 """That for a program whose reader (head, less) has gone away; the answer is then not known."""
@@ -153,7 +153,7 @@ class LazyGroup(click.Group):
 
 
 def _renamed(old: str, *words: str) -> list[str]:
-    """The words of a command of an earlier version as they are written now, which is said."""
+    """The words of a command of an earlier version as they are written now; it is printed."""
     now = [*RENAMED[old], *words]
     if old == "compare" and words:
         now = ["report", *words[1:], "--language", words[0]]

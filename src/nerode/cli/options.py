@@ -142,7 +142,7 @@ def budgeted(*, seconds: float = _DEFAULTS.seconds, counts: bool = True, per: st
     """Adds the options of the budget to a command, which runs under it, and has it if it names `budget`.
 
     Args:
-        seconds: how many it has when the user says nothing.
+        seconds: how many it has by default.
         counts: whether it builds automata and monoids, and so takes the options that limit their sizes.
         per: what has seconds of its own ("language", "run"); the command then calls `enforce` for each.
     """
@@ -151,14 +151,14 @@ def budgeted(*, seconds: float = _DEFAULTS.seconds, counts: bool = True, per: st
         named = "budget" in inspect.signature(command).parameters
 
         @functools.wraps(command)
-        def kept(**options: Any) -> Any:
+        def run(**options: Any) -> Any:
             limits = [name for name in _DEFAULTS.limits() if f"max_{name}" in options]
             budget = Budget(**{name: options.pop(f"max_{name}") for name in limits}).start()
             given = {"budget": budget} if named else {}
             with enforce(replace(budget, seconds=math.inf) if per else budget):
                 return command(**options, **given)
 
-        limited: Any = kept
+        limited: Any = run
         for option in _budget_options(seconds, counts, per):
             limited = option(limited)
         return cast(F, limited)

@@ -140,12 +140,12 @@ class Board:
         self._draw(row, say=sight.event == "validation")
 
     def end(self, number: int, record: RunRecord) -> None:
-        """Shows that a run has ended."""
+        """Shows that a run is finished."""
         row = self.rows[number]
         how = {
             "steps": "done",
             "threshold": "done, learnt",
-            "judge": "done, ended by its judge",
+            "judge": "done, stopped by its judge",
             "divergence": "done, diverged",
         }
         row.state, row.step = how[record.stopped], record.steps

@@ -141,14 +141,14 @@ def _go_on(
     lines = list_queue(tables)
     failed: set[str] = set()
     while True:
-        kept = {
+        stored = {
             (result.paper, result.table): judge_again(
                 result, next(table for _, table in find_tables(f"{result.paper}:{result.table}"))
             )
             for result in read_tables(keep / "reproduce")
         }
-        queue = update_queue(lines, out=out, kept=list(kept.values()))
-        left = [own for own in queue if not own.kept and own.name not in failed]
+        queue = update_queue(lines, out=out, stored=list(stored.values()))
+        left = [own for own in queue if not own.stored and own.name not in failed]
         _show_queue(queue, left, details=not jobs)
         if not jobs or not left:
             return

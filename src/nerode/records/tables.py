@@ -19,7 +19,7 @@ _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t for 1, 2, … degrees of freedom."""
 
 CURVE = 40
-"""Most points of a learning curve of a kept run."""
+"""Most points of a stored learning curve."""
 
 _DERIVED = ("median", "mean", "half_width", "low", "high")
 """What the JSON of a cell has besides its fields."""
@@ -116,7 +116,7 @@ class LineResult:
         architecture: name of the architecture for theory; "" if theory was not asked.
         cells: its numbers.
         theory: the verdict; None if theory was not asked.
-        seeds: of the runs that ended.
+        seeds: of the finished runs.
         diverged: seeds whose run diverged; it counts as 0.
         failed: seeds whose run could not be carried out, or what stood in the way of the compiler or of a
             proof, with the message.
@@ -124,7 +124,7 @@ class LineResult:
         here: how the task departs from that of the paper; empty if it does not.
         stands_in: whether it departs so far that its numbers are none about the task of the paper.
         steps: updates of each run.
-        parameters: trained numbers; None if no run ended.
+        parameters: trained numbers; None if no run is finished.
         cpu_seconds: of all runs, training and testing.
         keys: of the runs.
         spec: tables of the runs.
@@ -167,7 +167,7 @@ class LineResult:
         return f"{self.row} (here {self.here})" if self.here else self.row
 
     def to_json(self) -> dict[str, Any]:
-        """Returns plain values; what is younger than the kept tables is left out where there is none."""
+        """Returns plain values; fields that older stored tables lack are left out where they are empty."""
         plain = {**to_mapping(self), "cells": [cell.to_json() for cell in self.cells]}
         for name in ("ends", "commits", "weights", "curves"):
             if not plain[name]:

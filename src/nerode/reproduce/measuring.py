@@ -207,7 +207,7 @@ def _line(group: str, rows: list[dict[str, Any]]) -> LineResult:
 
 
 OnLine = Callable[[str], None]
-"""Is called with one line per run that ended."""
+"""Is called with one line per finished run."""
 
 
 def specs_of(line: TableLine, seeds: Sequence[int]) -> list[TrainSpec]:
@@ -266,7 +266,7 @@ def run_table(
         out: where the folders of runs are.
         seeds: how many or which, instead of what each line says.
         jobs: processes at once; 0 to run nothing, and to take what is there.
-        on_line: is called with one line per run that ended.
+        on_line: is called with one line per finished run.
         polished: a folder of results of polished networks, for the tables that have a place for them.
     """
     lines = [line for line in table.lines if line.runs_here]
@@ -320,7 +320,7 @@ class QueuedLine:
         cells: published numbers that it gives, in all tables that share its runs.
         missing: runs that are yet to be made.
         seconds: CPU seconds of a run: the mean of those that are there, or an estimate.
-        kept: whether the kept results have it.
+        stored: whether the stored results have it.
     """
 
     paper: Paper
@@ -330,7 +330,7 @@ class QueuedLine:
     cells: int
     missing: int
     seconds: float
-    kept: bool = False
+    stored: bool = False
 
     @property
     def hours(self) -> float:
@@ -373,19 +373,19 @@ _COMPILED_SECONDS = 5.0
 
 
 def update_queue(
-    queue: Sequence[QueuedLine], *, out: Path, kept: Sequence[TableResult] = ()
+    queue: Sequence[QueuedLine], *, out: Path, stored: Sequence[TableResult] = ()
 ) -> list[QueuedLine]:
     """Returns the lines with what is left of them, those with most published numbers per CPU hour first.
 
     Args:
         queue: the lines.
         out: the folder of the runs.
-        kept: results; a line of theirs with all runs of the registry is not run again.
+        stored: results; a line of theirs with all runs of the registry is not run again.
     """
     store = RunStore(out)
     whole = {
         (result.paper, result.table, line.row, line.model, line.keys)
-        for result in kept
+        for result in stored
         for line in result.lines
         if not line.missing
     }
@@ -397,7 +397,7 @@ def update_queue(
         found.append(
             replace(
                 own,
-                kept=name in whole,
+                stored=name in whole,
                 missing=0 if name in whole else len(own.keys) - len(done) if own.keys else 1,
                 seconds=sum(spent) / len(spent) if spent else own.seconds,
             )
@@ -422,10 +422,10 @@ def estimate_seconds(line: TableLine) -> float:
     return 1.0 + updates * (2e-3 * spec.model.depth + run.batch * (low + high) / 2 * per_position)
 
 
-def merge_lines(new: TableResult, kept: TableResult | None, table: PaperTable) -> TableResult:
-    """Returns a table with the whole lines of new runs, and the lines that were kept before elsewhere."""
+def merge_lines(new: TableResult, stored: TableResult | None, table: PaperTable) -> TableResult:
+    """Returns a table with the whole lines of new runs, and the lines that were stored before elsewhere."""
     whole = {(line.row, line.model): line for line in new.lines if not line.missing and not line.failed}
-    before = {} if kept is None else {(line.row, line.model): line for line in kept.lines}
+    before = {} if stored is None else {(line.row, line.model): line for line in stored.lines}
     names = dict.fromkeys([*((line.row, line.model) for line in table.lines), *whole, *before])
     lines = tuple(whole.get(name) or before[name] for name in names if name in whole or name in before)
     commits = Counter(commit for line in lines for commit in line.commits)

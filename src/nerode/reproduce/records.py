@@ -377,19 +377,19 @@ def compare_cells(
 
 
 def judge_again(result: TableResult, table: PaperTable) -> TableResult:
-    """Returns a kept table as the present registry and the present rule judge its values.
+    """Returns a stored table as the present registry and the present rule judge its values.
 
-    A kept line that the registry no longer has, or has with other cells or another spec, is left out: it is
+    A stored line that the registry no longer has, or has with other cells or another spec, is left out: it is
     yet to be run.
     """
     lines = {(line.row, line.model): line for line in table.lines}
     judged = []
-    for kept in result.lines:
-        own = lines.get((kept.row, kept.model))
-        if kept.kind == "polished":
-            judged.append(kept)
-        elif own is not None and _is_of(own, kept):
-            judged.append(_judged(table, own, kept))
+    for stored in result.lines:
+        own = lines.get((stored.row, stored.model))
+        if stored.kind == "polished":
+            judged.append(stored)
+        elif own is not None and _is_of(own, stored):
+            judged.append(_judged(table, own, stored))
     known = {(line.row, line.model) for line in judged}
     return replace(
         result,
@@ -406,24 +406,24 @@ def judge_again(result: TableResult, table: PaperTable) -> TableResult:
     )
 
 
-def _is_of(own: TableLine, kept: LineResult) -> bool:
-    """Whether a kept line has the cells and the spec of a line of the registry."""
-    same_cells = [cell.column for cell in own.cells] == [cell.column for cell in kept.cells]
+def _is_of(own: TableLine, stored: LineResult) -> bool:
+    """Whether a stored line has the cells and the spec of a line of the registry."""
+    same_cells = [cell.column for cell in own.cells] == [cell.column for cell in stored.cells]
     return same_cells and json.dumps(own.cpu or {}, sort_keys=True) == json.dumps(
-        kept.spec or {}, sort_keys=True
+        stored.spec or {}, sort_keys=True
     )
 
 
-def _judged(table: PaperTable, own: TableLine, kept: LineResult) -> LineResult:
-    cells = compare_cells(table, own.cells, [cell.values for cell in kept.cells])
-    return replace(kept, cells=cells, here=own.here, stands_in=own.stands_in, note=own.note)
+def _judged(table: PaperTable, own: TableLine, stored: LineResult) -> LineResult:
+    cells = compare_cells(table, own.cells, [cell.values for cell in stored.cells])
+    return replace(stored, cells=cells, here=own.here, stands_in=own.stands_in, note=own.note)
 
 
 def count_coverage(
     results: Iterable[TableResult], tables: Iterable[tuple[Paper, PaperTable]]
 ) -> Counter[str]:
     """Returns the published cells by "same task", "easier task", "not run" yet and "no spec" for here."""
-    kept = {
+    stored = {
         (result.paper, result.table, line.row, line.model): line
         for result in results
         for line in result.lines
@@ -431,7 +431,7 @@ def count_coverage(
     counts: Counter[str] = Counter()
     for paper, table in tables:
         for line in table.lines:
-            found = kept.get((paper.name, table.name, line.row, line.model))
+            found = stored.get((paper.name, table.name, line.row, line.model))
             for number, cell in enumerate(line.cells):
                 if cell.published is None:
                     continue

@@ -20,7 +20,7 @@ _AGREEMENTS = {
 
 
 def conclude_task(task: TaskGroup, theory: TheoryOfRuns) -> list[str]:
-    """Returns a sentence per model: what theory says, and how far its seeds came.
+    """Returns a sentence per model: what theory says, and what its seeds reach.
 
     Args:
         task: the runs on one task.
@@ -36,7 +36,7 @@ def conclude_task(task: TaskGroup, theory: TheoryOfRuns) -> list[str]:
 
 
 def conclude_model(task: TaskGroup, model: ModelGroup, status: str | None) -> str:
-    """Returns what theory says of a model and what its seeds did, as the end of a sentence.
+    """Returns the verdict on a model and the results of its seeds, as the second half of a sentence.
 
     Args:
         task: the task, with its measure and its threshold.
@@ -91,11 +91,11 @@ def _counted(count: int, total: int, what: str) -> str:
 
 
 def conclude_table(table: TableResult) -> str:
-    """Returns what a reproduced table shows: how many published numbers came out again."""
+    """Returns what a reproduced table shows: how many published numbers agree."""
     counts = Counter(cell.agreement for line in table.lines for cell in line.cells if cell.agreement != "–")
     total = counts.total()
     if not total:
-        return "No published number stands beside these results."
+        return "No published number is compared with these results."
     agree = counts.pop("agrees", 0)
     rest = "".join(f", {count} {_AGREEMENTS.get(name, name)}" for name, count in counts.most_common())
     return f"{agree} of {total} published numbers agree{rest}."

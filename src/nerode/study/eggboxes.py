@@ -79,7 +79,7 @@ class Box:
         if not self.cells or any(len(row) != len(self.cells[0]) for row in self.cells):
             raise ValueError("an egg-box needs rows of one length")
         if len(self.cells) > self.num_rows or len(self.cells[0]) > self.num_columns:
-            raise ValueError("an egg-box shows more cells than it says it has")
+            raise ValueError("an egg-box shows more cells than it has")
 
     @property
     def num_elements(self) -> int:

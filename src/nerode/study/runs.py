@@ -422,7 +422,7 @@ def _task_group(runs: Sequence[RunFile], measure: Measure | None) -> TaskGroup:
     return TaskGroup(
         name=first.complete.task.name,
         settings=first.complete.task.settings,
-        # The names of folders are hashes, whose order says nothing.
+        # The names of folders are hashes, whose order means nothing.
         models=tuple(sorted(models, key=lambda model: model.label)),
         measure=measure or first.measure,
         threshold=first.threshold,

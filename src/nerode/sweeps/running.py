@@ -86,7 +86,7 @@ class Executor(Protocol):
     """A way to carry out jobs: processes here, or a cluster."""
 
     def run(self, jobs: Sequence[RunJob], *, store: Path, runner: str, on_outcome: OnOutcome) -> None:
-        """Carries out all jobs; ends early when the disk fails.
+        """Carries out all jobs, and stops when the disk fails.
 
         Args:
             jobs: the runs, in the order in which they are to be begun.
@@ -119,31 +119,31 @@ def execute(store: RunStore, runner: RunKind, job: RunJob) -> RunOutcome:
     """Carries out a run unless it is done, and returns its outcome. No error of the run leaves it."""
     begun = time.monotonic()
 
-    def ended(status: str, message: str = "") -> RunOutcome:
+    def outcome(status: str, message: str = "") -> RunOutcome:
         return RunOutcome(key=job.key, status=status, message=message, seconds=time.monotonic() - begun)  # type: ignore[arg-type]
 
     try:
         if store.is_done(job.key):
-            return ended("done")
+            return outcome("done")
         attempt = store.begin(job.key)
     except (OSError, InputError) as error:
-        return ended("disk", _reason(error))
+        return outcome("disk", _reason(error))
     try:
         output = runner.run(job.spec, attempt.out, attempt.scratch)
         store.publish(attempt, job.spec, output)
-        return ended("done")
+        return outcome("done")
     except Exception as error:
         store.abandon(attempt)
         message = _reason(error)
         if isinstance(error, FileNotFoundError) and store.is_done(job.key):
             # Another process had the same run, was faster, and has cleared the work away.
-            return ended("done")
+            return outcome("done")
         if _is_disk_error(error):
-            return ended("disk", message)
+            return outcome("disk", message)
         with suppress(OSError):
             failure = RunFailure(key=job.key, message=message, trace=traceback.format_exc())
             store.note_failure(failure)
-        return ended("failed", message)
+        return outcome("failed", message)
 
 
 def _is_disk_error(error: BaseException) -> bool:
@@ -181,7 +181,7 @@ class LocalExecutor:
             raise InputError(f"the number of retries is {self.retries}; it has to be 0 or more")
 
     def run(self, jobs: Sequence[RunJob], *, store: Path, runner: str, on_outcome: OnOutcome) -> None:
-        """Carries out all jobs; ends early when the disk fails."""
+        """Carries out all jobs, and stops when the disk fails."""
         pool: WorkerPool[RunJob, RunOutcome] = WorkerPool(
             functools.partial(_execute_in_worker, store, runner),
             processes=min(self.processes, len(jobs)),
@@ -206,7 +206,7 @@ class SweepReport:
     Attributes:
         keys: all runs of the sweep.
         before: those that were done before.
-        outcomes: of the others, in the order in which they ended.
+        outcomes: of the others, in the order in which they finished.
         set_aside: folders that could not be read and were moved away, to be run again.
     """
 
@@ -307,7 +307,7 @@ class RayExecutor:
     retries: int = 3
 
     def run(self, jobs: Sequence[RunJob], *, store: Path, runner: str, on_outcome: OnOutcome) -> None:
-        """Carries out all jobs; ends early when the disk fails."""
+        """Carries out all jobs, and stops when the disk fails."""
         ray = load_extra("ray")
         # Ray prints what it has to say about processes that die; standard output is for results.
         with redirect_stdout(sys.stderr):
@@ -389,7 +389,7 @@ class SlurmExecutor:
         processes: runs at once.
         settings: of submitit, like timeout_min or slurm_partition.
         cluster: what submitit submits to; "local" tries it out on this machine.
-        poll: seconds between two looks at the queue.
+        poll: seconds between two checks of the queue.
     """
 
     processes: int = 1
@@ -432,7 +432,7 @@ class SlurmExecutor:
 
 
 class SlurmRun:
-    """One run, as submitit keeps it for the machine that will carry it out.
+    """One run, as submitit stores it for the machine that will carry it out.
 
     Args:
         store: the folder of the run store.
@@ -456,7 +456,7 @@ def _slurm_outcome(submitted: Any, job: RunJob) -> RunOutcome:
     try:
         return from_mapping(RunOutcome, submitted.result())
     except Exception as error:
-        # Errors of the run itself are outcomes; this is a job that Slurm ended, or that left no answer.
+        # Errors of the run itself are outcomes; this is a job that Slurm stopped, or that left no answer.
         return _lost(job, error)
 
 
