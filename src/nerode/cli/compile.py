@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from nerode.cli.options import (
     force_option,
     language_options,
 )
-from nerode.compiler import NgramOptions, Options, compile_program
+from nerode.compiler import NgramOptions, Options, Program, compile_program
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
@@ -169,57 +170,114 @@ def compile_command(
     except NotCompilable as refusal:
         _refuse(refusal, found.name, as_json, asked=reading.named_again(language))
         sys.exit(1)
-    weights = ArchitectureWeights()
-    if named:
+    made = prove_program(
+        program,
+        found,
+        chosen,
+        dtype=options["dtype"],
+        surroundings=options["surroundings"],
+        proofs=not options["no_certificate"],
+    )
+    if output is not None:
+        made.write(output, budget)
+    click.echo(
+        json.dumps(made.to_json(output), ensure_ascii=False) if as_json else "\n".join(made.lines(output))
+    )
+    if made.is_wrong:
+        sys.exit(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledProgram:
+    """An exact network with its proof, and the weights that it explains, if there are some.
+
+    Attributes:
+        language: that it is for.
+        network: the exact one.
+        verdict: a certificate of it, a word that it gets wrong, or what is known; None if none was asked for.
+        weights: of the architecture.
+    """
+
+    language: Language
+    network: Network
+    verdict: Certificate | Refutation | Unproved | None
+    weights: ArchitectureWeights
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the network."""
+        return self.verdict if isinstance(self.verdict, Certificate) else None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a word is known that network or weights get wrong."""
+        return isinstance(self.verdict, Refutation) or bool(self.weights.word)
+
+    def write(self, output: Path, budget: Budget) -> None:
+        """Writes the folder, unless the network is wrong."""
+        if not isinstance(self.verdict, Refutation):
+            write_folder(output, self.network, self.language, self.certificate, budget=budget)
+            self.weights.write(output, self.language)
+
+    def to_json(self, output: Path | None) -> dict[str, Any]:
+        """Returns the object of `nerode compile --json`."""
+        return _compile_object(self.network, self.certificate, output, self.weights)
+
+    def lines(self, output: Path | None) -> list[str]:
+        """Returns what is known of the artefact; weights first, then the network that explains them."""
+        network, weights = self.network, self.weights
+        proof = _proof_text(self.verdict).splitlines()
+        if isinstance(self.language, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
+            proof.insert(
+                0,
+                f"Note: {network.target} says which words may follow, not with which probability; "
+                "--to ssm and --to elman-relu give the probabilities, --support says that they are not "
+                "wanted",
+            )
+        if weights.found is None:
+            lines = [describe_network(network), *proof, *weights.lines]
+        else:
+            lines = [
+                *weights.lines,
+                f"explained by {NETWORK_FILE} ({weights.explanation})",
+                describe_network(network),
+                *(f"the exact network: {line}" for line in proof),
+            ]
+        if output is None or isinstance(self.verdict, Refutation):
+            return lines
+        letter = shlex.quote(network.alphabet.symbols[0])
+        return [*lines, f"Next: nerode verify {output}   or   nerode run {output} {letter}"]
+
+
+def prove_program(
+    program: Program,
+    language: Language,
+    options: Options,
+    *,
+    dtype: str,
+    surroundings: str | None = None,
+    proofs: bool = True,
+) -> CompiledProgram:
+    """Returns a compiled network with its proof, and the weights of its architecture if it has a layer here.
+
+    Args:
+        program: what was compiled.
+        language: for which.
+        options: with which; they have the budget.
+        dtype: of the weights.
+        surroundings: of the layers, as `--surroundings`.
+        proofs: whether to look for proofs.
+    """
+    budget, weights = options.budget or Budget(), ArchitectureWeights()
+    if not find_architecture(program.network.target).is_class:
         weights = find_weights(
-            program,
-            found,
-            chosen,
-            dtype=options["dtype"],
-            surroundings=options["surroundings"],
-            proofs=not options["no_certificate"],
+            program, language, options, dtype=dtype, surroundings=surroundings, proofs=proofs
         )
     network = program.network if weights.found is None else weights.found.network
     # The weights are the artefact: a search for a proof of their network must not use up its time.
     limits = budget if weights.found is None else budget.part(seconds=SECONDS)
-    verdict = None if options["no_certificate"] else prove_network(network, found, limits)
-    certificate = verdict if isinstance(verdict, Certificate) else None
-    if output is not None and not isinstance(verdict, Refutation):
-        write_folder(output, network, found, certificate, budget=budget)
-        weights.write(output, found)
-    if as_json:
-        click.echo(json.dumps(_compile_object(network, certificate, output, weights), ensure_ascii=False))
-    else:
-        click.echo("\n".join(_lines(network, found, verdict, weights)))
-        if output is not None and not isinstance(verdict, Refutation):
-            letter = shlex.quote(network.alphabet.symbols[0])
-            click.echo(f"Next: nerode verify {output}   or   nerode run {output} {letter}")
-    if isinstance(verdict, Refutation) or weights.word:
-        sys.exit(1)
-
-
-def _lines(
-    network: Network,
-    language: Language,
-    verdict: Certificate | Refutation | Unproved | None,
-    weights: ArchitectureWeights,
-) -> list[str]:
-    """The artefact and what is known of it; weights first, then the network that explains them."""
-    proof = _proof_text(verdict).splitlines()
-    if isinstance(language, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
-        proof.insert(
-            0,
-            f"Note: {network.target} says which words may follow, not with which probability; "
-            "--to ssm and --to elman-relu give the probabilities, --support says that they are not wanted",
-        )
-    if weights.found is None:
-        return [describe_network(network), *proof, *weights.lines]
-    return [
-        *weights.lines,
-        f"explained by {NETWORK_FILE} ({weights.explanation})",
-        describe_network(network),
-        *(f"the exact network: {line}" for line in proof),
-    ]
+    verdict = prove_network(network, language, limits) if proofs else None
+    return CompiledProgram(language=language, network=network, verdict=verdict, weights=weights)
 
 
 def _asked(language: Language, *, normalise: bool, support: bool) -> Language:

@@ -45,6 +45,10 @@ COMMAND_GROUPS = {
         "import": ("nerode.cli.import_weights", "Read weights of another library."),
     },
     "Train": {
+        "learn": (
+            "nerode.cli.learn",
+            "A language from labelled words, and a network that is proved equal to it.",
+        ),
         "train": ("nerode.cli.train", "Train models on TASK, or the runs of a FILE.toml, and test them."),
         "runs": ("nerode.cli.runs", "List, show, export and prune the runs of a folder."),
         "report": ("nerode.cli.report", "Figures and tables of runs; theory beside them."),

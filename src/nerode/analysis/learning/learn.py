@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -28,7 +29,6 @@ from nerode.languages import (
     RegularLanguage,
     Word,
     distinguishing_word,
-    is_equivalent,
 )
 from nerode.network import Network
 from nerode.proofs import Certificate, Refutation, Unproved, certify
@@ -391,17 +391,22 @@ class _Learner:
         """The shortest word on which another machine differs that agrees with all answers, too."""
         own = language.dfa()
 
-        def differs(other: MachineTable) -> bool:
-            return not is_equivalent(self._language("rival", other).dfa(), own)
+        def difference(other: MachineTable) -> Word | None:
+            return distinguishing_word(self._language("rival", other).dfa(), own)
 
+        words = [difference(guess) for guess in _guesses(table)]
         least = table.num_states
-        try:
+        with contextlib.suppress(SearchTimeout):
             other = find_smallest(
-                known, self._letters, least=least, most=least + 1, seconds=_RIVAL_SECONDS, accept=differs
+                known,
+                self._letters,
+                least=least,
+                most=least + 1,
+                seconds=_RIVAL_SECONDS,
+                accept=lambda other: difference(other) is not None,
             )
-        except SearchTimeout:
-            return None
-        return None if other is None else distinguishing_word(self._language("rival", other.table).dfa(), own)
+            words.append(None if other is None else difference(other.table))
+        return min((word for word in words if word is not None), key=len, default=None)
 
     def _by_likelihood(self, name: str) -> _Found:
         """The most likely machine; labels that it does not give are taken for wrong."""
@@ -470,6 +475,15 @@ class _Learner:
         dfa = Dfa(alphabet=samples.alphabet, transitions=moves.astype(np.int32), start=0, accepting=accepting)
         convention = f"learned from {plural(len(samples), 'word')}"
         return RegularLanguage(name=name, automaton=dfa, convention=convention)
+
+
+def _guesses(table: MachineTable) -> Iterator[MachineTable]:
+    """The machines with another target of one move that no word makes."""
+    for state, letter in table.unseen_moves:
+        for target in range(table.num_states):
+            moves = table.moves.copy()
+            moves[state, letter] = target
+            yield MachineTable(moves=moves, answers=table.answers)
 
 
 def _spelt(alphabet: Alphabet, word: Word) -> tuple[str, ...]:

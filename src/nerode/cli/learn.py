@@ -1,0 +1,127 @@
+"""`nerode learn`: the language that words show, a network for it, and a proof that the two are equal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nerode.cli.compile import prove_program
+from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
+from nerode.compiler import Options, compile_program
+from nerode.core import Budget, InputError, NotCompilable, write_atomically
+
+LEARNED_FILE = "learned.json"
+"""What is known of the language that was learned, in the folder of its network."""
+
+
+@click.command(
+    cls=Command, sections={"Words": ("labels", "alphabet", "separator", "noisy", "ask", "states", "held_out")}
+)
+@click.argument("words", type=click.Path(path_type=Path))
+@default_option("--arch", "target", default="mamba", metavar="TARGET", help="Class or architecture.")
+@click.option("-o", "--output", type=FOLDER, help="Folder to write.")
+@click.option(
+    "--labels",
+    type=click.Choice(("end", "prefix", "next", "none")),
+    help="Labels of whole words, of every prefix, the letters that may follow each prefix, or raw words. "
+    "Default: end, or none where no line has a tab.",
+)
+@click.option("--alphabet", metavar="LETTERS", help="Letters: ab01, or push,pop. Default: those that occur.")
+@click.option("--separator", help="Between letters of several characters. Default: a letter is a character.")
+@click.option("--noisy", is_flag=True, help="Some labels, or some raw words, may be wrong.")
+@click.option("--ask", is_flag=True, help="Ask for the label of the word that would tell, again and again.")
+@default_option("--states", type=click.IntRange(min=1), default=60, help="Most states.")
+@default_option(
+    "--held-out", type=click.FloatRange(0, 1, max_open=True), default=0.1, help="Share that is held out."
+)
+@default_option("--seed", type=click.IntRange(min=0), default=0, help="Of the words that are held out.")
+@default_option("--dtype", type=click.Choice(("float32", "float64")), default="float32", help="Float format.")
+@force_option
+@budgeted()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def learn(
+    words: Path, target: str, output: Path | None, as_json: bool, budget: Budget, **options: Any
+) -> None:
+    """Learn a language from WORDS, compile it for TARGET, and prove that network and language are equal.
+
+    WORDS has a word per line, a tab and a label: 1 or 0, + or -, accept or reject. Nothing says that the
+    language is the true one: what the words do not decide is printed. Exit 0 says that network and learned
+    language are equal at every length, exit 1 that there is no such proof.
+
+    \b
+    nerode learn words.tsv --arch mamba -o learned/
+    nerode learn log.txt --labels none --alphabet open,close,read --separator " "
+    nerode learn words.tsv --noisy
+    """
+    from nerode.algebra import profile
+    from nerode.analysis.learning.learn import LearnSettings, learn_language
+    from nerode.analysis.learning.words import read_words
+    from nerode.languages import Alphabet
+    from nerode.languages.regex import dfa_to_regex, to_text
+
+    letters = options["alphabet"]
+    alphabet = None if letters is None else Alphabet(tuple(letters.split(",") if "," in letters else letters))
+    samples = read_words(words, labels=options["labels"], alphabet=alphabet, separator=options["separator"])
+    settings = LearnSettings(
+        noisy=options["noisy"], held_out=options["held_out"], states=options["states"], seed=options["seed"]
+    )
+    if options["ask"] and as_json:
+        raise InputError("--ask asks at the terminal; leave out --json")
+    found = learn_language(samples, settings, ask=_ask if options["ask"] else None, name=words.stem)
+    language = found.language
+    item: dict[str, Any] = {
+        "reading": None,
+        "learned": {
+            "states": language.num_states(),
+            "expression": to_text(dfa_to_regex(language.dfa(), budget)),
+            "star_free": profile(language, budget=budget).star_free,
+            "proved": False,
+            "file": None,
+            "evidence": found.evidence.to_json(),
+        },
+    }
+    if not as_json:
+        click.echo(f"learned: {item['learned']['expression']}")
+        click.echo("\n".join(f"  {line}" for line in found.evidence.sentences()))
+    try:
+        program = compile_program(language, target, Options(budget=budget))
+    except NotCompilable as refusal:
+        item |= {"settlement": None, "refused": list(refusal.reasons)}
+        _refuse(refusal, item, as_json)
+        sys.exit(1)
+    made = prove_program(program, language, Options(budget=budget), dtype=options["dtype"])
+    compiled = made.to_json(output)
+    about = "weights" if made.weights.found is not None else "network"
+    lengths = [claim["length"] for claim in compiled["claims"] if claim["about"] == about]
+    proved = "all" in lengths and not made.is_wrong
+    if output is not None:
+        made.write(output, budget)
+        write_atomically(
+            output / LEARNED_FILE, json.dumps(item["learned"], ensure_ascii=False, indent=1).encode()
+        )
+    item["learned"] |= {"proved": proved, "file": None if output is None else str(output / LEARNED_FILE)}
+    status = "refuted" if made.is_wrong else "proved" if proved else "unsettled"
+    item["settlement"] = {"status": status, "claims": compiled["claims"], "out": compiled["out"]}
+    if as_json:
+        click.echo(json.dumps(item, ensure_ascii=False))
+    else:
+        click.echo("\n".join(made.lines(output)))
+    if not proved:
+        sys.exit(1)
+
+
+def _refuse(refusal: NotCompilable, item: dict[str, Any], as_json: bool) -> None:
+    """Says why the learned language has no network."""
+    if as_json:
+        click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    able = "cannot do it" if refusal.impossible else "has no construction for it here"
+    click.echo(f"{refusal.target} {able}: {'; '.join(refusal.reasons)}", err=True)
+
+
+def _ask(word: tuple[str, ...]) -> bool:
+    return click.confirm(f"is {' '.join(word) or 'the empty word'!r} in the language?")

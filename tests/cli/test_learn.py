@@ -1,0 +1,72 @@
+"""`nerode learn`: from a file of words to a folder that verifies."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from nerode.languages import resolve_language
+from tests.cli.runner import run
+
+
+def _file(tmp_path, expression: str, longest: int):
+    language = resolve_language(expression)
+    words = ["".join(w) for n in range(longest + 1) for w in itertools.product("ab", repeat=n)]
+    path = tmp_path / "words.tsv"
+    path.write_text("".join(f"{word}\t{int(language.accepts(word))}\n" for word in words))
+    return path
+
+
+def _run(*arguments):
+    return run(*map(str, arguments))
+
+
+def test_words_become_a_folder_that_verifies(tmp_path):
+    path, out = _file(tmp_path, "(ab)*", 5), tmp_path / "out"
+    result = _run("learn", path, "--arch", "mamba", "-o", out, "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["learned"]["proved"] is True
+    assert found["learned"]["expression"] == "(ab)*"
+    assert found["learned"]["evidence"]["unique"] is True
+    assert found["settlement"]["status"] == "proved"
+    assert _run("verify", out).code == 0
+    assert json.loads((out / "learned.json").read_text())["evidence"]["words"] == 63
+
+
+def test_an_architecture_that_cannot_is_named_before_any_network(tmp_path):
+    result = _run("learn", _file(tmp_path, "(a|ba*b)*", 5), "--arch", "mamba")
+    assert result.code == 1
+    assert "mamba cannot do it" in result.err
+    assert "learned:" in result.out
+
+
+def test_questions_are_asked_at_the_terminal(tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text("\t1\na\t0\nab\t1\nb\t0\n")
+    language = resolve_language("(ab)*")
+    asked = []
+
+    def answer(text, **_):
+        word = text.split("'")[1]
+        asked.append(word)
+        return language.accepts("" if word == "the empty word" else word.replace(" ", ""))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("click.confirm", answer)
+        result = _run("learn", path, "--ask", "--arch", "diagonal-signed")
+    assert asked
+    assert "learned: (ab)*" in result.out
+
+
+def test_ask_needs_a_terminal(tmp_path):
+    result = _run("learn", _file(tmp_path, "(ab)*", 3), "--ask", "--json")
+    assert result.code == 2
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    result = _run("learn", tmp_path / "none.tsv")
+    assert result.code == 2
+    assert "cannot read" in result.err
