@@ -8,7 +8,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,6 +39,9 @@ from nerode.proofs import (
 from nerode.report import claim_line
 from nerode.study import prove_network
 from nerode.verdict import find_architecture
+
+if TYPE_CHECKING:
+    from nerode.models.lower import BlockStyle
 
 
 class _Target(click.types.StringParamType):
@@ -255,7 +258,7 @@ def prove_program(
     options: Options,
     *,
     dtype: str,
-    surroundings: str | None = None,
+    surroundings: BlockStyle | None = None,
     proofs: bool = True,
 ) -> CompiledProgram:
     """Returns a compiled network with its proof, and the weights of its architecture if it has a layer here.
