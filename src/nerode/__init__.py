@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nerode.analysis import analyse as analyse, load_subject as load_subject
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.generalisation import study_generalisation as study_generalisation
-    from nerode.analysis.learning.learn import learn as learn
+    from nerode.analysis.learning import learn as learn
     from nerode.analysis.polish import polish as polish
     from nerode.compiler import (
         NgramOptions as NgramOptions,
@@ -63,7 +63,7 @@ _DOORS = {
     "nerode.analysis": ("analyse", "load_subject"),
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.generalisation": ("study_generalisation",),
-    "nerode.analysis.learning.learn": ("learn",),
+    "nerode.analysis.learning": ("learn",),
     "nerode.analysis.polish": ("polish",),
     "nerode.proofs": ("certify",),
     "nerode.proofs.floats": ("load_architecture", "load_model"),

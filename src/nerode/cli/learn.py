@@ -58,8 +58,7 @@ def learn(
     nerode learn words.tsv --noisy
     """
     from nerode.algebra import profile
-    from nerode.analysis.learning.learn import LearnSettings, learn_language
-    from nerode.analysis.learning.words import read_words
+    from nerode.analysis.learning import LearnSettings, learn_language, read_words
     from nerode.languages import Alphabet
     from nerode.languages.regex import dfa_to_regex, to_text
 

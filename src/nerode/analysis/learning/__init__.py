@@ -3,3 +3,8 @@
 Open `learn` first. `words` reads the data, `consistent` has the smallest automaton that agrees with all
 labels, `likelihood` the one for wrong labels and for words without labels.
 """
+
+from nerode.analysis.learning.learn import LearnSettings, learn, learn_language
+from nerode.analysis.learning.words import read_words
+
+__all__ = ["LearnSettings", "learn", "learn_language", "read_words"]
