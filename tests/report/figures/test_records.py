@@ -155,9 +155,11 @@ def test_empty_records_still_make_figures() -> None:
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=4), st.booleans())
 @example([5e-324], True)
+@example([5e-324, 1.7e308], True)
 @example([1.7e308, 1.7e308], False)
 @example([1.7e308, -1.7e308], False)
 @example([5e-324, 0.0], False)
+@example([0.0, 1.797693124862316e308], False)
 def test_numbers_of_any_size_make_a_figure(values: list[float], log: bool) -> None:
     points = tuple((float(i), value) for i, value in enumerate(values))
     line = ChartLine(series="a", points=points)

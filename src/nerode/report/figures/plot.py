@@ -153,8 +153,12 @@ class Scale:
     def share(self, value: float) -> float:
         """Returns the place of a value, 0 at the beginning and 1 at the end."""
         if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
+            first = math.log(self.low)
+            share = (math.log(value) - first) / (math.log(self.high) - first)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        # What is far outside is drawn a little outside.
+        return max(-1.0, min(2.0, share))
 
 
 def number_axis(title: str, low: float, high: float, *, log: bool = False, percent: bool = False) -> Scale:
