@@ -104,3 +104,20 @@ def test_metric_numbers_are_printed_and_kept(wrong: Path, tmp_path: Path) -> Non
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     assert run("mend", str(tmp_path), "-o", str(tmp_path / "new")).code == 2
+
+
+def test_a_default_lstm_is_trained_on_failing_words(tmp_path):
+    """Its surroundings leave no exact gates, and nobody asked for these."""
+    done = run(
+        *("train", "recognise-tomita-1", "--arch", "lstm", "--jobs", "1", "--steps", "2", "--settle", "off"),
+        *("--lengths", "40", "--out", str(tmp_path / "runs")),
+    )
+    assert done.code == 0, done.err
+    folder = next(path for path in (tmp_path / "runs").iterdir() if (path / "result.json").exists())
+    out = str(tmp_path / "mended")
+    mended = run("mend", str(folder), "-o", out, "--steps", "50", "--max-seconds", "5")
+    assert mended.code in (0, 1, 3), mended.err
+    assert "no exact gates: " in mended.err
+    assert "trained on failing words instead" in mended.err
+    assert run("run", out, "1").code == 0
+    assert run("mend", str(folder), "-o", out, "--method", "gates", "--steps", "50").code == 2

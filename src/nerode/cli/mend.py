@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -100,15 +100,17 @@ def _mend(
     task = None if task_name is None else TaskConfig(name=task_name)
     run = {} if steps is None else {"steps": steps}
     optimiser = {} if rate is None else {"rate": rate}
-    record, found = mend_model(
-        subject,
-        out,
-        method="gates" if chosen == "gates" else "words",
-        task=task,
-        seed=seed,
-        settings={"run": run, "optimiser": optimiser},
-        budget=budget,
-    )
+    settings: Any = {"task": task, "seed": seed, "settings": {"run": run, "optimiser": optimiser}}
+    try:
+        first: Literal["gates", "words"] = "gates" if chosen == "gates" else "words"
+        record, found = mend_model(subject, out, method=first, budget=budget, **settings)
+    except InputError as refusal:
+        if chosen != "gates" or method is not None:
+            raise
+        # Nobody asked for exact gates, and words can be tried with what stands around a cell.
+        click.echo(f"no exact gates: {refusal}; trained on failing words instead", err=True)
+        chosen = "words"
+        record, found = mend_model(subject, out, method="words", budget=budget, **settings)
     if as_json:
         item = {"folder": str(folder), "out": str(out), "way": chosen, **found.to_json()}
         click.echo(json.dumps(item, ensure_ascii=False))
