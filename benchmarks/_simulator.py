@@ -77,6 +77,13 @@ def _cut(value: Fraction) -> Fraction:
     return value if value.denominator <= _ONE else Fraction(math.floor(value * _ONE), _ONE)
 
 
+def _inverse(value: Number) -> Number:
+    if not isinstance(value, Complex):
+        return 1 / Fraction(value)
+    size = value.re**2 + value.im**2
+    return Complex(value.re / size, -value.im / size)
+
+
 def as_complex(value: Number) -> Complex:
     """Returns a number as a complex one."""
     return value if isinstance(value, Complex) else Complex(Fraction(value), Fraction(0))
@@ -457,7 +464,7 @@ class _Layer:
         for factor in self.move["factors"][choice]:
             vector = [number(e) for e in factor["vector"]]
             square = sum((e * e for e in vector), Fraction(0))
-            scale = number(factor["beta"]) / Fraction(square)
+            scale = number(factor["beta"]) * _inverse(square)
             amount = total([scale * total([times(e, v) for e, v in zip(vector, values, strict=True) if e])])
             values = [total([v, -e * amount]) if e else v for e, v in zip(vector, values, strict=True)]
         return [total([w, v]) for w, v in zip(self.writes[choice], values, strict=True)]
