@@ -100,7 +100,7 @@ def verdict(name: str, status: str, reason: str, *, sense: Sense = Sense.FINITE_
         status=Status(status),
         reason=reason,
         reference=Reference("Sarrof2024") if cited else None,
-        provenance=Provenance.SECONDARY if cited else None,
+        provenance=Provenance.READ if cited else None,
         assumptions=("constant precision",) if cited else (),
         size=Size(layers=1, width=1) if status == "yes" else None,
         witness={"v": "1", "period": 2} if status == "no" else None,

@@ -81,7 +81,7 @@ def page() -> str:
 
 
 def test_the_matrix_has_a_cell_for_each_architecture_and_language(page: str) -> None:
-    cells = re.findall(r'<td class="(\w+)" tabindex="-?\d" title="(.*?)">(.)</td>', page)
+    cells = re.findall(r'<td class="(\w+)" tabindex="-?\d" title="(.*?)">(.)·?</td>', page)
     assert [status for status, _, _ in cells] == [
         status for status in ("no", "no", "yes", "yes", "open") for _ in range(2)
     ]
