@@ -215,7 +215,8 @@ def _change(source: Path, target: Path, change: Any) -> None:
     certificate["network"] = content_hash(network)
     (target / "network.json").write_text(json.dumps(network))
     (target / "certificate.json").write_text(json.dumps(certificate))
-    (target / "language.json").write_text((source / "language.json").read_text())
+    for name in ("language.json", "subject.json"):
+        (target / name).write_text((source / name).read_text())
 
 
 def _directions(numbers: list[str]) -> Any:
@@ -256,7 +257,7 @@ def _gates(gate: str) -> Any:
 
 def _widen_certificate(source: Path, target: Path) -> None:
     target.mkdir()
-    for name in ("network.json", "language.json"):
+    for name in ("network.json", "language.json", "subject.json"):
         (target / name).write_text((source / name).read_text())
     certificate = json.loads((source / "certificate.json").read_text())
     claim = certificate["claims"][0]
