@@ -51,8 +51,8 @@ def copy(proved: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(proved, tmp_path / "copy"))
 
 
-def test_a_proof_of_batches_alone_is_no_proof(copy: Path) -> None:
-    path = copy / SETTLED / "certificate.json"
+def _only_in_batches(path: Path) -> None:
+    """Makes a certificate claim what holds in batches of 64 alone."""
     data = json.loads(path.read_text())
     data["evidence"]["bit-closure"]["batches"] = [64]
     for claim in data["claims"]:
@@ -61,13 +61,29 @@ def test_a_proof_of_batches_alone_is_no_proof(copy: Path) -> None:
             " Words were read in batches of 64. Of a batch it is taken for granted that what a word gives "
             "depends neither on the other words nor on its row."
         )
-        claim["covers"] = head + batch + (" The empty" + tail.partition(" The empty")[2])
+        empty = tail.partition(" The empty")
+        claim["covers"] = head + batch + empty[1] + empty[2]
     path.write_text(json.dumps(data))
+
+
+def test_a_proof_of_batches_alone_is_no_proof(copy: Path) -> None:
+    _only_in_batches(copy / SETTLED / "certificate.json")
     found = run("verify", str(copy))
     assert found.code == 3, found.err
     assert "not proved" in found.out
     settled = json.loads(run("verify", str(copy), "--json").out)
     assert settled["ok"] is False
+
+
+def test_written_weights_with_a_proof_of_batches_alone_show_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("compile", "(ab)*", "--to", "mamba", "--surroundings", "zoo", "-o", str(out)).code == 0
+    (path,) = (out / "model").glob("certificate.float32.json")
+    (out / "certificate.json").unlink()
+    assert run("verify", str(out)).code == 0
+    _only_in_batches(path)
+    found = run("verify", str(out))
+    assert found.code == 3, found.out + found.err
 
 
 def test_the_proof_of_a_decoder_is_not_one_of_another_network(tmp_path: Path) -> None:
