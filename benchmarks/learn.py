@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from nerode.algebra import profile
-from nerode.analysis.learning.learn import LearnedLanguage, LearnSettings, learn_language
+from nerode.analysis.learning.learner import LearnedLanguage, LearnSettings, learn_language
 from nerode.analysis.learning.words import Samples
 from nerode.compiler import compile_language
 from nerode.core import NotCompilable, write_atomically

@@ -1,10 +1,10 @@
 """From words to a proved network: an automaton is learned from labelled words, then compiled.
 
-Open `learn` first. `words` reads the data, `consistent` has the smallest automaton that agrees with all
+Open `learner` first. `words` reads the data, `consistent` has the smallest automaton that agrees with all
 labels, `likelihood` the one for wrong labels and for words without labels.
 """
 
-from nerode.analysis.learning.learn import LearnSettings, learn, learn_language
+from nerode.analysis.learning.learner import LearnSettings, learn, learn_language
 from nerode.analysis.learning.words import read_words
 
 __all__ = ["LearnSettings", "learn", "learn_language", "read_words"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nerode.analysis.learning.consistent import SearchTimeout, find_smallest, merge_states
-from nerode.analysis.learning.learn import LearnSettings, learn, learn_language
+from nerode.analysis.learning.learner import LearnSettings, learn, learn_language
 from nerode.analysis.learning.words import make_samples, read_words
 from nerode.core import InputError, stream
 from nerode.languages import Alphabet, is_equivalent, resolve_language
