@@ -9,11 +9,15 @@ import pytest
 from tests.cli.runner import run
 
 
-def test_a_language_outside_the_class_is_refused_with_a_pair_and_a_letter(tmp_path):
+def test_a_language_that_no_construction_does_is_refused_with_the_reasons(tmp_path):
     found = run("compile", "flip-flop", "--to", "transformer-nope", "-o", str(tmp_path / "out"))
     assert found.code == 1
-    assert "'w' takes two states of one component apart" in found.err
-    assert "witness the states after w and w0" in found.err
+    assert "no theorem here says that it cannot" in found.err
+    assert "component-heads: the language is not letter constant" in found.err
+    assert not (tmp_path / "out").exists()
+    found = run("compile", "parity", "--to", "transformer-nope", "-o", str(tmp_path / "out"))
+    assert found.code == 1
+    assert "witness u = ε, v = 1, x = ε: u vⁿ x is in L periodically in n with period 2" in found.err
     assert not (tmp_path / "out").exists()
 
 

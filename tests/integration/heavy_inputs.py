@@ -104,6 +104,10 @@ def _order_preserving(n: int) -> list[list[int]]:
 
 
 def _write_texts(folder: Path) -> None:
+    rng = stream(0, "heavy", "labels")
+    words = {"".join(rng.choice(list("ab"), 14)) for _ in range(3_000)}
+    labelled = [f"{word}\t{int(rng.integers(2))}\n" for word in sorted(words)]
+    (folder / "labelled.tsv").write_text("".join(labelled))
     (folder / "deep.json").write_text("[" * 200_000 + "]" * 200_000)
     (folder / "deep.toml").write_text("a = " + "[" * 50_000 + "]" * 50_000 + "\n")
     (folder / "numbers.json").write_text(
@@ -436,4 +440,6 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         ["train", "parity", "--arch", "lstm", "--seeds", "50", "--out", "trained", "--jobs", "2"],
     )
     yield "reproduce", ["reproduce", "sarrof", "--out", "reproduced"]
+    for flag in ("--noisy", "--held-out=0"):
+        yield f"learn {flag}", ["learn", "labelled.tsv", flag, "-o", "learned"]
     yield "import", ["import", "wide.safetensors", "-o", "imported"]

@@ -47,7 +47,7 @@ COMMAND_GROUPS = {
     "Train": {
         "learn": (
             "nerode.cli.learn",
-            "A language from labelled words, and a network that is proved equal to it.",
+            "A language from labelled words, and a network proved equal to it.",
         ),
         "train": ("nerode.cli.train", "Train models on TASK, or the runs of a FILE.toml, and test them."),
         "runs": ("nerode.cli.runs", "List, show, export and prune the runs of a folder."),

@@ -180,7 +180,7 @@ class _Search:
 def merge_states(known: Mapping[Word, int], letters: int) -> MachineTable:
     """Returns a machine that agrees with all answers, by merging states of the tree of prefixes.
 
-    Implements: RPNI [OncinaGarcia1992], as AALpy has it. It need not be the smallest.
+    Implements: [OncinaGarcia1992] as AALpy has it. The machine need not be the smallest.
 
     Raises:
         MissingExtra: if AALpy is not installed.
