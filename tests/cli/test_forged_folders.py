@@ -17,9 +17,10 @@ from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.languages import resolve_language
 from nerode.models.lower.assembly import network_to_architecture
-from nerode.records import SETTLED, Folder, TaskConfig
+from nerode.records import SETTLED, Folder, Reading, TaskConfig, TrainSpec, run_name
 from nerode.tasks import build_task
-from nerode.training import write_subject
+from nerode.training import run_key, write_subject
+from nerode.training.runs import run_in
 from tests.cli.runner import run
 
 
@@ -186,3 +187,29 @@ def test_verify_loads_neither_searches_nor_theory(copy: Path, tmp_path: Path) ->
             [sys.executable, "-c", program, "verify", str(place)], capture_output=True, text=True, check=False
         )
         assert f"loaded [] {code}" in done_there.stdout, (place, done_there.stdout, done_there.stderr)
+
+
+def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path: Path) -> None:
+    """A network of the complement would be proved for parity, were its two classes exchanged in the file."""
+    tables = {
+        "task": {"name": "parity"},
+        "model": {"layers": "deltanet-signed", "width": 4, "settings": {"heads": 1}},
+        "run": {"steps": 1, "evaluate_every": 1, "validation": 8, "test_lengths": [8], "test_sequences": 4},
+    }
+    spec = TrainSpec.from_mapping(tables)
+    run_in(tmp_path, spec)
+    folder = tmp_path / run_name(run_key(spec))
+    reading = json.loads((folder / "subject.json").read_text())["reading"]
+    edit(folder / "subject.json", reading=reading | {"table": reading["table"][::-1]})
+    for command in ("prove", "analyse"):
+        refused = run(command, str(folder))
+        assert refused.code == 2, refused.out
+        assert "its scores are read as" in refused.err
+
+
+def test_a_reading_names_columns_and_answers_that_are_not_in_order() -> None:
+    assert str(Reading(kind="above", columns=(0, 1))) == "scores above 0"
+    assert str(Reading(kind="above", columns=(1, 0))) == "scores above 0 in the columns 1, 0"
+    assert str(Reading.by_name(3)) == "the largest score"
+    swapped = Reading.of_classes([(True,), (False,)])
+    assert str(swapped) == "the largest score, whose classes answer 1, 0"

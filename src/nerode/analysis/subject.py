@@ -149,7 +149,7 @@ def _saved(subject: Subject) -> LoadedNetwork:
     origin, task = subject.record.imported, None
     if origin is not None and subject.record.question is not None:
         task = build_task(imported_task(origin, recognises=subject.record.question.asks == "end"))
-        require_question(task, subject.question)
+        require_question(task, subject.question, subject.reading)
     return LoadedNetwork(
         name=subject.name if origin is None else f"{subject.name} of {origin.library}",
         model=subject.bare,
@@ -174,7 +174,7 @@ def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
         raise untrusted_code(spec.model.module, str(folder))
     task, build = build_task(spec.task), own_builder(spec.model, recorded=record.complete.files)
     subject = open_subject(folder, build=run_builder(record, build))
-    require_question(task, subject.question)
+    require_question(task, subject.question, subject.reading)
     if subject.bare is None:
         raise FormatError("holds an exact network beside the result of a run", path=folder)
     if isinstance(subject.bare, Model):

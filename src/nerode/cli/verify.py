@@ -132,7 +132,7 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
 
         record = read_run(folder)
         task = build_task(record.spec.task)
-        require_question(task, subject.question)
+        require_question(task, subject.question, subject.reading)
         name = getattr(getattr(task, "language", None), "name", task.name)
         about = f"the weights of the run {folder.resolve().name}, asked for {name}"
     found = replay_settled(folder, subject, budget=budget)

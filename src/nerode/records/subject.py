@@ -59,7 +59,16 @@ class Reading:
         return cls.of_classes([tuple(i == j for j in range(classes)) for i in range(classes)])
 
     def __str__(self) -> str:
-        return f"scores above {self.threshold}" if self.kind == "above" else "the largest score"
+        """The rule in words; columns and answers are named unless they are those in order."""
+        rows = ["".join(str(int(bit)) for bit in row) for row in self.table]
+        if self.kind == "above":
+            text = f"scores above {self.threshold}"
+            if self.columns != tuple(range(len(self.columns))):
+                text += f" in the columns {', '.join(map(str, self.columns))}"
+            return f"{text}, which answer {' or '.join(rows)}" if rows else text
+        if self == Reading.by_name(len(rows)):
+            return "the largest score"
+        return f"the largest score, whose classes answer {', '.join(rows)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

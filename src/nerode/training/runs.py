@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from nerode.records import (
     SUBJECT_FILE,
     AskedQuestion,
     NetworkEntry,
+    Reading,
     RunOutput,
     RunRecord,
     RunStore,
@@ -189,14 +191,18 @@ def write_subject(
     return save_model(folder, model, subject=subject, language=describe_question(question))
 
 
-def require_question(task: Task, question: Question | None) -> None:
-    """Raises FormatError unless a folder asks what its task asks."""
-    try:
-        wanted = task.question()
-    except InputError:
-        wanted = None
+def require_question(task: Task, question: Question | None, reading: Reading | None) -> None:
+    """Raises FormatError unless a folder asks what its task asks, and reads scores as the task does."""
+    wanted, read = None, None
+    with contextlib.suppress(InputError):
+        wanted, read = task.question(), task.reading()
     if (None if wanted is None else wanted.hash) != (None if question is None else question.hash):
         raise FormatError(f"its question is not that of its task, {task.name}", path=LANGUAGE_FILE)
+    if wanted is not None and reading != read:
+        raise FormatError(
+            f"its scores are read as {reading}; those of its task, {task.name}, are {read}",
+            path=SUBJECT_FILE,
+        )
 
 
 def run_builder(record: RunRecord, build: Build | None) -> Callable[[SubjectRecord], nn.Module] | None:
