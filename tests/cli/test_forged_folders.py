@@ -207,6 +207,16 @@ def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path
         assert "its scores are read as" in refused.err
 
 
+def test_written_weights_that_are_read_in_another_way_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("compile", "(ab)*", "--to", "mamba", "--surroundings", "zoo", "-o", str(out)).code == 0
+    reading = json.loads((out / "model" / "subject.json").read_text())["reading"]
+    edit(out / "model" / "subject.json", reading=reading | {"columns": [1, 0, 2]})
+    refused = run("verify", str(out))
+    assert refused.code == 2
+    assert "is read as scores above 1/2 in the columns 1, 0, 2" in refused.err
+
+
 def test_a_reading_names_columns_and_answers_that_are_not_in_order() -> None:
     assert str(Reading(kind="above", columns=(0, 1))) == "scores above 0"
     assert str(Reading(kind="above", columns=(1, 0))) == "scores above 0 in the columns 1, 0"

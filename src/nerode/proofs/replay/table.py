@@ -201,6 +201,10 @@ def replay_weights(folder: Path, language: Language, *, budget: Budget | None = 
     weights = open_subject(place)
     if weights.asked.hash != language_hash(language):
         raise FormatError("is asked about another language than its network", path=place)
+    if weights.reading != ABOVE_HALF:
+        raise FormatError(
+            f"is read as {weights.reading}; written models are read as {ABOVE_HALF}", path=place
+        )
     for dtype, certificate in found:
         if certificate is not None:
             model = read_model(place, dtype=getattr(torch, dtype)).eval()
