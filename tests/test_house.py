@@ -31,14 +31,14 @@ LINES = {
     "languages": 11_827,
     "models": 20_680,
     "network": 2_830,
-    "proofs": 11_892,
-    "records": 3_097,
+    "proofs": 11_896,
+    "records": 3_106,
     "report": 7_749,
     "reproduce": 3_023,
     "study": 2_403,
     "sweeps": 826,
     "tasks": 3_685,
-    "training": 3_160,
+    "training": 3_166,
     "verdict": 5_144,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
