@@ -22,7 +22,7 @@ LINES = {
     ".": 133,
     "algebra": 9_368,
     "analysis": 8_320,
-    "cli": 5_566,
+    "cli": 5_577,
     "compiler": 8_800,
     "conformance": 454,
     "core": 2_562,

@@ -7,6 +7,9 @@ import json
 
 import pytest
 
+from nerode.cli.learn import _is_equality
+from nerode.kernel import PREDICT, VALID_PREFIXES
+from nerode.kernel.claims import DONE
 from nerode.languages import resolve_language
 from tests.cli.runner import run
 
@@ -59,6 +62,14 @@ def test_questions_are_asked_at_the_terminal(tmp_path):
         result = _run("learn", path, "--ask", "--arch", "diagonal-signed")
     assert asked
     assert "learned: (ab)*" in result.out
+
+
+def test_a_claim_about_valid_prefixes_alone_is_no_equality():
+    whole = {"length": "all", "covers": DONE[PREDICT], "task": PREDICT}
+    assert _is_equality(whole)
+    assert not _is_equality(whole | {"length": 100})
+    assert not _is_equality({"length": "all", "covers": DONE[VALID_PREFIXES], "task": VALID_PREFIXES})
+    assert not _is_equality({"length": "all", "says": f"In floats: {DONE[VALID_PREFIXES]}."})
 
 
 def test_ask_needs_a_terminal(tmp_path):

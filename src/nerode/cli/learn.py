@@ -13,6 +13,10 @@ from nerode.cli.compile import prove_program
 from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
 from nerode.compiler import Options, compile_program
 from nerode.core import Budget, InputError, NotCompilable, write_atomically
+from nerode.kernel import VALID_PREFIXES
+
+_OF_OTHERS = "of prefixes that no word of the language continues nothing is said"
+"""A part of every claim about valid prefixes alone."""
 
 LEARNED_FILE = "learned.json"
 """What is known of the language that was learned, in the folder of its network."""
@@ -95,8 +99,8 @@ def learn(
     made = prove_program(program, language, Options(budget=budget), dtype=options["dtype"])
     compiled = made.to_json(output)
     about = "weights" if made.weights.found is not None else "network"
-    lengths = [claim["length"] for claim in compiled["claims"] if claim["about"] == about]
-    proved = "all" in lengths and not made.is_wrong
+    claims = [claim for claim in compiled["claims"] if claim["about"] == about]
+    proved = any(map(_is_equality, claims)) and not made.is_wrong
     if output is not None:
         made.write(output, budget)
         write_atomically(
@@ -111,6 +115,13 @@ def learn(
         click.echo("\n".join(made.lines(output)))
     if not proved:
         sys.exit(1)
+
+
+def _is_equality(claim: dict[str, Any]) -> bool:
+    """Whether a claim says that network and language are equal on all words, not on valid prefixes alone."""
+    text = f"{claim.get('says', '')} {claim.get('covers', '')}"
+    partial = claim.get("task") == VALID_PREFIXES or _OF_OTHERS in text
+    return claim["length"] == "all" and not partial
 
 
 def _refuse(refusal: NotCompilable, item: dict[str, Any], as_json: bool) -> None:
