@@ -14,10 +14,9 @@ from statistics import median
 from typing import Any
 
 from nerode.core import read_json_lines
-from nerode.records import LineResult, TableResult, read_table
+from nerode.records import TableResult, read_table
 from nerode.report import save_figure
 from nerode.report.figures.charts import Bar, BarChart, ChartLine, LineChart
-from nerode.report.tables.reproductions import share
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
@@ -27,14 +26,11 @@ FIGURES = ROOT / "docs" / "_static"
 INTRODUCTION = """\
 # Findings
 
-What we measured that contradicts a paper, or that we have not seen published. Each finding has the command
-that makes its results, a figure, and every seed: none is left out (`--seeds 301-305` of `nerode reproduce`
-runs fresh ones). `python -m benchmarks findings` writes this page from the files under `experiments/`. A
-finding at a smaller scale than the paper's says so.
-
-*The memory paper* is "On memory and generalization in the era of linear recurrence" (anonymous, 2025).
-*The n-gram paper* is "State space models can express n-gram languages" (Nandakumar et al., 2025).
-`nerode list papers` lists all papers.
+What we measured that contradicts a paper, or that we have not seen published. Each finding names the command
+that makes its results and the place of every seed. `python -m benchmarks findings` writes this page from the
+files under `experiments/`. *The memory paper* is "On memory and generalization in the era of linear
+recurrence" (anonymous, 2025); *the n-gram paper* is "State space models can express n-gram languages"
+(Nandakumar et al., 2025).
 """
 
 
@@ -47,8 +43,7 @@ class Told:
         title: what was found, as a sentence.
         text: what the paper says, what was measured, and what is not shown.
         command: what makes the results.
-        headings: of the table of all seeds.
-        rows: one for each seed or line.
+        kept: the file or folder with every seed, under `experiments/`.
         chart: the figure.
     """
 
@@ -56,8 +51,7 @@ class Told:
     title: str
     text: str
     command: str
-    headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    kept: str
     chart: LineChart | BarChart
 
 
@@ -79,14 +73,6 @@ def _curves(lines: Iterable[tuple[str, Sequence[int], Sequence[Sequence[float]]]
     )
 
 
-def _seed_rows(lines: Iterable[LineResult]) -> list[tuple[str, ...]]:
-    return [
-        (line.row, line.model, str(seed), *(share(cell.values[k]) for cell in line.cells))
-        for line in lines
-        for k, seed in enumerate(line.seeds)
-    ]
-
-
 def rotations() -> Told:
     """Linear recurrences that go beyond the training length as training left them."""
     rows = [
@@ -101,22 +87,18 @@ def rotations() -> Told:
     groups = list(dict.fromkeys(row["group"] for row in rows))
     return Told(
         name="rotations",
-        title="A linear recurrence trained on length 8 goes beyond it: on A5 to "
-        f"{', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed",
+        title="A linear recurrence trained on length 8 stays correct on longer words",
         text="The memory paper concludes that only nonlinear recurrent networks stay correct beyond the "
         "training length; on A5 its LSTM has ticks up to 32 letters. A dense linear recurrence with one "
-        "rotation per letter, trained on words of 2 and 8 letters, stays above 90 % of whole words further "
-        "than that, as training left it. On Z60 and A4×Z5 it ends at 16 to 32 letters, before the paper's "
-        "LSTM. Averaged over the group (`nerode polish`, which uses the multiplication table) the rotations "
+        "rotation per letter, trained on words of 2 and 8 letters, stays above 90 % of whole words up to "
+        f"{', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed. "
+        "On Z60 and A4×Z5 it ends at 16 to 32 letters, before the paper's "
+        "LSTM. Averaged over the group (`nerode mend --method group`) the rotations "
         "become exact, and the result is proved at every length; that says what the class can do, and not "
         "what training finds. arXiv 2606.07254 has S3 × S3 trained on 8 letters with a projection inside the "
         "network, correct at 1,048,576.",
         command="python -m benchmarks polish",
-        headings=("group", "seed", "reaches", *map(str, lengths)),
-        rows=[
-            (row["group"], str(row["seed"]), str(reach or "none"), *map(share, own))
-            for row, reach, own in zip(rows, reached, curves, strict=True)
-        ],
+        kept="polish/results.jsonl",
         chart=LineChart(
             title="Words that are correct throughout, by length, before polishing",
             x_title="length (trained on 8)",
@@ -145,42 +127,17 @@ def _reach(lengths: Sequence[int], shares: Sequence[float]) -> int:
     return good
 
 
-def counting() -> Told | None:
-    """Table 4 of the memory paper: Mamba and the offset."""
-    table = kept_table("memory/table-4")
-    lines = [line for line in table.lines if line.kind == "trained" and "Mamba" in line.model]
-    if not lines:
-        return None
-    return Told(
-        name="counting",
-        title="One layer of Mamba counts to ten",
-        text="A signal is on for ten steps, and the network predicts when it goes off. The memory paper "
-        "(Table 4) has a cross for one layer of Mamba. It gives a solution for S4D with complex eigenvalues "
-        "and asks whether Mamba, which has none, has another. A bounded count is star-free, so theory says "
-        "yes, and training finds it, in the paper's 1,000 epochs. An offset counts if all steps of its time "
-        "on are answered correctly; longer signals (30 and 50 steps on) are the rows below.",
-        command=table.command,
-        headings=("task", "model", "seed", *(cell.column for cell in lines[0].cells)),
-        rows=_seed_rows(lines),
-        chart=_share_of_seeds(
-            "Seeds that predict the offset",
-            (
-                (f"{line.row}: {line.model}", [v >= table.threshold for v in line.cells[0].values])
-                for line in lines
-            ),
-        ),
-    )
-
-
-def _share_of_seeds(title: str, rows: Iterable[tuple[str, Sequence[bool]]]) -> BarChart:
-    """Bars of how many seeds of each line have it."""
+def _share_of_seeds(title: str, rows: Iterable[tuple[str, Sequence[bool]]], *, expected: int) -> BarChart:
+    """Bars of how many seeds of each line have it; where the share is as expected, lines have one bar."""
+    counted = sorted(((label, sum(values), len(values)) for label, values in rows), key=lambda r: r[1] / r[2])
+    usual = [row for row in counted if row[1] == expected * row[2]]
+    if len(usual) > 2:
+        one = f"{len(usual)} others", sum(own for _, own, _ in usual), sum(of for *_, of in usual)
+        counted = [row for row in counted if row not in usual] + [one]
     return BarChart(
         title=title,
         value_title="share of seeds",
-        bars=tuple(
-            Bar(label=label, value=sum(values) / len(values), text=f"{sum(values)} of {len(values)}")
-            for label, values in rows
-        ),
+        bars=tuple(Bar(label=label, value=own / of, text=f"{own} of {of}") for label, own, of in counted),
         largest=1.0,
     )
 
@@ -197,17 +154,7 @@ def clusters() -> Told:
         "silhouette falls in every seed. Plain SGD as printed (rate 0.001, 25 epochs) leaves them as they "
         "were, and completes no sentence.",
         command="python -m benchmarks ngram_experiment",
-        headings=("variant", "seed", "greedy", "silhouette, untrained", "silhouette, trained"),
-        rows=[
-            (
-                row["variant"],
-                str(row["seed"]),
-                share(row["greedy"]),
-                f"{row['untrained']:.2f}",
-                f"{row['silhouette']:.2f}",
-            )
-            for row in rows
-        ],
+        kept="ngram/results.json",
         chart=BarChart(
             title="Silhouette of the states, SSM with Adam: median and range of five seeds",
             value_title="silhouette",
@@ -234,9 +181,9 @@ def proved() -> Told:
     count = sum(bool(row["proved"]) for row in rows)
     return Told(
         name="trained-and-proved",
-        title=f"{count} of {len(rows)} networks trained through exact gates are proved correct at every "
-        "length, bit for bit in float32",
-        text="A Mamba that is trained on flip-flop tends to forget the bit on long words: in real arithmetic "
+        title=f"{count} of {len(rows)} networks trained through exact gates are proved at every length",
+        text="The proofs hold bit for bit in float32. "
+        "A Mamba that is trained on flip-flop tends to forget the bit on long words: in real arithmetic "
         "its gates are never exactly 1. In floats a gate can be exactly 1, and training through exact gates "
         "finds such weights. Settings were frozen on seeds 0 to 4, study by study; seeds 201 and up were run "
         "once. The automaton of the language helps: it labels the words, in 60 runs names its states to a "
@@ -244,18 +191,7 @@ def proved() -> Told:
         "networks with a hard state forward and a pseudo-gradient backward are by Zeng, Goodman and Smyth "
         "(1993, 1994); new here are published layers, floats, and a certificate.",
         command="python -m benchmarks settled",
-        headings=("architecture", "task", "seed", "proved", "float32 states", "CPU s"),
-        rows=[
-            (
-                row["architecture"],
-                row["task"],
-                str(row["seed"]),
-                "yes" if row["proved"] else "no",
-                f"{row['states'] or 0:,}",
-                f"{row['cpu_seconds']:.0f}",
-            )
-            for row in sorted(rows, key=lambda r: (r["architecture"], r["task"], r["seed"]))
-        ],
+        kept="settled/results.jsonl",
         chart=_share_of_seeds(
             "Seeds that are proved correct at every length",
             (
@@ -269,6 +205,7 @@ def proved() -> Told:
                 )
                 for architecture, task in pairs
             ),
+            expected=1,
         ),
     )
 
@@ -328,19 +265,19 @@ def passing() -> Told:
     languages = list(dict.fromkeys(run.language for run in passed))
     return Told(
         name="passing",
-        title=f"Of {len(passed)} Mambas with 100 % in every bin of the published test, {len(wrong)} are "
-        f"wrong on a shown word, {len(short)} of them on one no longer than the test",
+        title=f"{len(wrong)} of {len(passed)} Mambas that pass the published test are wrong on a shown word",
         text=f"The languages are those of Sarrof et al. (2024): {len(runs)} kept runs, 100 random words per "
         "length in the lengths of training and in longer bins. Of those that make no mistake there "
         f"{good} are proved at every length, {len(passed) - good - len(wrong)} are unsettled, and the others "
-        "get a word wrong that `nerode prove` shows. Random words seldom have the long runs of one letter "
+        f"get a word wrong that `nerode prove` shows, {len(short)} of them one no longer than the test. "
+        "Random words seldom have the long runs of one letter "
         "after which memory has faded.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
-        headings=("language", "model", "seed", "end"),
-        rows=[(run.language, run.model, str(run.seed), run.end or "not settled") for run in passed],
+        kept="reproduce/sarrof",
         chart=_share_of_seeds(
             "Runs with 100 % in the test that get a shown word wrong",
             ((name, [bool(r.failing) for r in passed if r.language == name]) for name in languages),
+            expected=0,
         ),
     )
 
@@ -363,9 +300,9 @@ def fading() -> Told:
     easy = sum(end.startswith("●") and row in ONE_WORD for row, _, _, end in ends)
     return Told(
         name="proved-as-trained",
-        title="A plainly trained Mamba can be proved at every length without a change of its weights: "
-        f"{count - easy} runs, and {easy} on languages with one word of each length",
-        text="Gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
+        title=f"{count} plainly trained Mambas are proved with the weights that training left",
+        text=f"{easy} of them are on languages with one word of each length. "
+        "Gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
         "list. But a memory that fades keeps each number within bounds. For one layer, the module's own "
         "float32 step from both ends of a box bounds all states between them, so that boxes which every "
         "letter maps into each other are a proof (`fading-boxes` in docs/certificates.md). Of the one-layer "
@@ -376,8 +313,7 @@ def fading() -> Told:
         "all states (`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state "
         "space model as training left it.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
-        headings=("language", "model", "seed", "end"),
-        rows=[(row, model, str(seed), end) for row, model, seed, end in ends],
+        kept="reproduce/sarrof/star-free.json",
         chart=_share_of_seeds(
             "Seeds of one-layer Mambas that are proved at every length",
             (
@@ -385,12 +321,12 @@ def fading() -> Told:
                 for line in lines
                 if line.model == "Mamba, 1 layer"
             ),
+            expected=0,
         ),
     )
 
 
-FINDINGS: tuple[Callable[[], Told | None], ...] = (passing, proved, fading, rotations, counting, clusters)
-"""Those whose runs are yet to be made again return None, and are named at the end of the page."""
+FINDINGS: tuple[Callable[[], Told], ...] = (passing, proved, fading, rotations, clusters)
 
 WITHDRAWN = """\
 ## Withdrawn
@@ -408,8 +344,6 @@ stops training at 90 %, before ours.
 
 def section(number: int, told: Told) -> str:
     """Returns the Markdown of one finding."""
-    rows = ["| " + " | ".join(told.headings) + " |", "|" + "---|" * len(told.headings)]
-    rows += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in told.rows]
     return "\n".join(
         [
             f"## {number}. {told.title}",
@@ -418,11 +352,7 @@ def section(number: int, told: Told) -> str:
             "",
             f"![{told.chart.title}](_static/finding-{told.name}.svg)",
             "",
-            f"`{told.command}`",
-            "",
-            f"Every seed ({len(told.rows)} rows):",
-            "",
-            *rows,
+            f"`{told.command}`; every seed: `experiments/{told.kept}`",
             "",
         ]
     )
@@ -430,18 +360,14 @@ def section(number: int, told: Told) -> str:
 
 def page() -> str:
     """Returns the page as Markdown."""
-    made = [told for make in FINDINGS if (told := make()) is not None]
-    missing = [make.__doc__ or "" for make in FINDINGS if make() is None]
-    parts = [INTRODUCTION, *(section(k, told) for k, told in enumerate(made, start=1))]
-    if missing:
-        parts.append("## To be run again\n\n" + "\n".join(f"- {text}" for text in missing) + "\n")
-    return "\n".join([*parts, WITHDRAWN])
+    made = (section(k, make()) for k, make in enumerate(FINDINGS, start=1))
+    return "\n".join([INTRODUCTION, *made, WITHDRAWN])
 
 
 def main() -> None:
     """Writes the page and its figures."""
     for make in FINDINGS:
-        if (told := make()) is not None:
-            save_figure(told.chart, FIGURES / f"finding-{told.name}.svg", width=6.5)
+        told = make()
+        save_figure(told.chart, FIGURES / f"finding-{told.name}.svg", width=6.5)
     PAGE.write_text(page(), encoding="utf-8")
     print(PAGE)

@@ -1,28 +1,28 @@
 """The pictures of README and documentation: `python docs/_pictures.py` writes them into docs/_static.
 
-The numbers of the figure on parity are those of experiments/presets/results.json. Its verdicts and its
-certificate are computed here.
+The figure on parity is drawn from the five runs in experiments/parity-lstm, which
+
+    nerode train parity --arch lstm --seeds 5 --out experiments/parity-lstm
+
+has made: their accuracy at each length, and the margin of each answer on the words that refute them.
 """
 
 from __future__ import annotations
 
-import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import nerode as nr
+from nerode.records import read_settlement
 
 HERE = Path(__file__).parent
 STATIC = HERE / "_static"
-RESULTS = HERE.parent / "experiments" / "presets" / "results.json"
+RUNS = HERE.parent / "experiments" / "parity-lstm"
 
-MODELS = (
-    ("parity-mamba-pos", "mamba", "Mamba", "#b91c1c"),
-    ("parity-mamba-neg", "mamba-signed", "Mamba, gates in [−1, 1]", "#b45309"),
-    ("parity-lstm", "lstm", "LSTM", "#15803d"),
-)
-LENGTHS = (40, 256, 1024)
+LENGTHS = (40, 64, 128, 256, 512, 1024)
+TRAINED = 40
 DRAWINGS = {
     "automaton.svg": ("tomita-4", "automaton"),
     "egg-box.svg": ("(ab)*", "egg-box"),
@@ -30,95 +30,156 @@ DRAWINGS = {
     "network.svg": ("flip-flop", "network"),
 }
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 560, 150, 350
+_GREEN, _RED, _GREY = "#15803d", "#b91c1c", "#555"
+_TOP, _BOTTOM = 126, 322
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A kept run: its accuracy on whole words, and the margins along the word that refutes it."""
+
+    seed: int
+    shares: tuple[float, ...]
+    word: str
+    margins: tuple[float, ...]
+
+
+def read_runs() -> list[Trained]:
+    """Returns the kept runs by seed. Margins are computed here, from the weights."""
+    import torch
+
+    found = []
+    for folder in sorted(path.parent for path in RUNS.glob("*/result.json")):
+        run, settlement = nr.read_run(folder), read_settlement(folder)
+        assert settlement is not None
+        word = "".join(settlement.word or ())
+        margins: tuple[float, ...] = ()
+        if word:
+            letters = torch.tensor([[int(letter) for letter in word]])
+            with torch.no_grad():
+                scores = nr.load_subject(folder).model(letters)[0][0]
+            odd = torch.cumsum(letters[0], dim=0)[:, None] % 2
+            margins = tuple((scores.gather(1, odd) - scores.gather(1, 1 - odd))[:, 0].tolist())
+        shares = tuple(score.accuracy(run.measure) for score in run.evaluations)
+        found.append(Trained(run.spec.run.seed, shares, word, margins))
+    return sorted(found, key=lambda own: own.seed)
+
+
+def titles_of(runs: list[Trained]) -> tuple[str, str]:
+    """Returns the sentences over the figure; the README has the same numbers."""
+    lengths = sorted(len(run.word) for run in runs if run.word)
+    passing = sum(min(run.shares) == 1 for run in runs)
+    return (
+        f"{passing} of {len(runs)} LSTMs pass every test of parity up to length {LENGTHS[-1]:,}.",
+        f"{len(lengths)} of them are wrong on words of {lengths[0]} to {lengths[-1]} letters, no longer than "
+        f"those of training ({TRAINED}).",
+    )
 
 
 def parity_figure() -> str:
-    """Returns accuracy by length for three models on parity, with theory above and a certificate below."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    """Returns accuracy by length beside the margin along the words that refute three of the networks."""
+    runs = read_runs()
+    first, second = titles_of(runs)
+    assert max(len(run.word) for run in runs) <= TRAINED
+    parts = [_text(20, 32, first, size=18, bold=True), _text(20, 56, second, size=17, bold=True)]
+    parts += _accuracy(runs)
+    parts += _margins([run for run in runs if run.word])
     language = nr.language("parity")
-    verdicts = nr.decide(language, task="recognise")
-    parts = [
-        _text(20, 32, "Parity: which models are still correct on longer words?", size=19, bold=True),
-        _text(20, 54, "Trained on words of up to 40 letters, three seeds each", colour="#555"),
-    ]
-    parts += _axes()
-    for row, (preset, architecture, title, colour) in enumerate(MODELS):
-        possible = verdicts[architecture].status == "yes"
-        y = 72 + 22 * row
-        said = "theory: possible at every length" if possible else "theory: impossible"
-        fill = "#dcfce7" if possible else "#fee2e2"
-        parts += [
-            f'<rect x="{_LEFT}" y="{y}" width="{_RIGHT - _LEFT}" height="18" rx="3" fill="{fill}"/>',
-            _text(_LEFT + 8, y + 13, f"{title} – {said}", size=12, colour=colour, bold=True),
-        ]
-        curves = [[run["scores"][f"final@{n}"] for n in LENGTHS] for run in results[preset]]
-        parts += [_curve(values, colour) for values in curves]
-    parts += _labels(results)
-    network = nr.compile_language(language, to="mamba-signed")
+    network = nr.compile_language(language, to="lstm")
     claim = next(c for c in nr.certify(network, language).claims if c.length == "all")
     parts.append(
         _text(
-            20,
-            414,
-            f"Compiled instead of trained, Mamba with gates in [−1, 1]: proved for {claim.scope}.",
-            bold=True,
+            20, 394, f"Compiled instead of trained, the LSTM is proved correct for {claim.scope}.", bold=True
         )
     )
     style = "font-family:system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 432" width="860" style="{style}" '
-        'role="img" aria-label="Accuracy by length on parity for Mamba, signed Mamba and LSTM">\n'
-        '<rect width="860" height="432" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 410" width="900" style="{style}" '
+        'role="img" aria-label="Accuracy of five LSTMs on parity by length, and words that refute them">\n'
+        '<rect width="900" height="410" fill="#fff"/>\n' + "\n".join(parts) + "\n</svg>\n"
     )
 
 
-def _x(length: int) -> float:
-    share = math.log(length / LENGTHS[0]) / math.log(LENGTHS[-1] / LENGTHS[0])
-    return _LEFT + 20 + share * (_RIGHT - _LEFT - 40)
+def _accuracy(runs: list[Trained]) -> list[str]:
+    left, right = 70, 410
 
+    def x(length: int) -> float:
+        return left + math.log(length / 16) / math.log(LENGTHS[-1] / 16) * (right - left - 14)
 
-def _y(accuracy: float) -> float:
-    return _BOTTOM - (accuracy - 0.4) / 0.6 * (_BOTTOM - _TOP)
+    def y(share: float) -> float:
+        return _BOTTOM - share * (_BOTTOM - _TOP)
 
-
-def _curve(values: list[float], colour: str) -> str:
-    points = [(_x(n), _y(v)) for n, v in zip(LENGTHS, values, strict=True)]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points)
-    return f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>{dots}'
-
-
-def _axes() -> list[str]:
-    found = []
-    for accuracy in (0.5, 0.75, 1.0):
-        y = _y(accuracy)
+    found = [
+        _text(left, 94, "What the test says", size=14, bold=True),
+        f'<rect x="{left}" y="{_TOP - 12}" width="{x(TRAINED) - left:.0f}" height="{_BOTTOM - _TOP + 12}" '
+        'fill="#f1f5f9"/>',
+        _text(left + 6, _TOP + 60, "trained", colour=_GREY, size=12),
+    ]
+    for share in (0.0, 0.5, 1.0):
         found += [
-            f'<line x1="{_LEFT}" x2="{_RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>',
-            _text(_LEFT - 8, y + 4, f"{accuracy:.0%}", colour="#555", size=12, anchor="end"),
+            f'<line x1="{left}" x2="{right}" y1="{y(share):.0f}" y2="{y(share):.0f}" stroke="#ddd"/>',
+            _text(left - 8, y(share) + 4, f"{share:.0%}", colour=_GREY, size=12, anchor="end"),
         ]
-    found += [_text(_x(n), _BOTTOM + 18, f"{n:,}", colour="#555", size=12, anchor="middle") for n in LENGTHS]
-    middle = (_LEFT + _RIGHT) / 2
-    found.append(_text(middle, _BOTTOM + 36, "length of the word", colour="#555", size=12, anchor="middle"))
-    found.append(_text(_RIGHT - 4, _y(0.5) + 16, "a coin", colour="#777", size=11, anchor="end"))
+    for number, run in enumerate(runs):
+        shift = 2.5 * (number - (len(runs) - 1) / 2)
+        points = [(x(n), y(v) + shift) for n, v in zip(LENGTHS, run.shares, strict=True)]
+        line = " ".join(f"{a:.0f},{b:.1f}" for a, b in points)
+        found.append(f'<polyline points="{line}" fill="none" stroke="{_GREEN}" stroke-width="1.6"/>')
+        found += [f'<circle cx="{a:.0f}" cy="{b:.1f}" r="2.6" fill="{_GREEN}"/>' for a, b in points]
+        if run.word:
+            found.append(_text(x(len(run.word)), y(0) - 8, "✗", colour=_RED, bold=True, anchor="middle"))
+    found += [_text(x(n), _BOTTOM + 18, f"{n:,}", colour=_GREY, size=12, anchor="middle") for n in LENGTHS]
+    found += [
+        _text((left + right) / 2, _BOTTOM + 36, "length", colour=_GREY, size=12, anchor="middle"),
+        _text(x(TRAINED) + 10, y(0) - 9, "words that nerode found", colour=_RED, size=12),
+        _text(x(64), y(1) + 28, "256 random words per length: all right", colour=_GREEN, size=12),
+    ]
     return found
 
 
-def _labels(results: dict[str, list[dict[str, dict[str, float]]]]) -> list[str]:
-    """What each model did, at the right side of the figure."""
-    found, y = [], 168.0
-    for preset, _, title, colour in reversed(MODELS):
-        last = [run["scores"][f"final@{LENGTHS[-1]}"] for run in results[preset]]
-        first = [run["scores"][f"final@{LENGTHS[0]}"] for run in results[preset]]
-        learned, kept = sum(v > 0.99 for v in first), sum(v > 0.99 for v in last)
-        lines = (
-            title,
-            f"{learned} of {len(first)} seeds learn length {LENGTHS[0]}",
-            f"{kept} are correct at {LENGTHS[-1]:,}",
+def _margins(failing: list[Trained]) -> list[str]:
+    left, right = 500, 880
+    most = max(max(run.margins) for run in failing)
+    longest = max(len(run.word) for run in failing)
+
+    def x(place: int) -> float:
+        return left + place / longest * (right - left)
+
+    def y(margin: float) -> float:
+        return _BOTTOM - 24 - margin / most * (_BOTTOM - 24 - _TOP)
+
+    shown = failing[0]
+    found = [
+        _text(left, 94, "What nerode shows: the margin, letter by letter", size=14, bold=True),
+        f'<line x1="{left}" x2="{right}" y1="{y(0):.0f}" y2="{y(0):.0f}" stroke="#999"/>',
+        _text(left - 6, y(0) + 4, "0", colour=_GREY, size=12, anchor="end"),
+        _text(left + 4, y(0) + 17, "below 0 the answer is wrong", colour=_RED, size=12),
+    ]
+    for run in failing:
+        line = " ".join(f"{x(k):.0f},{y(margin):.0f}" for k, margin in enumerate(run.margins, start=1))
+        width, tone = (2.4, "#334155") if run is shown else (1.3, "#94a3b8")
+        found.append(f'<polyline points="{line}" fill="none" stroke="{tone}" stroke-width="{width}"/>')
+        end = len(run.word)
+        found.append(
+            _text(x(end), y(run.margins[-1]) + 4, "✗", colour=_RED, size=13, bold=True, anchor="middle")
         )
-        for number, line in enumerate(lines):
-            found.append(_text(_RIGHT + 24, y + 19 * number, line, colour=colour, bold=number == 0))
-        y += 70
+    for place, letter in enumerate(shown.word, start=1):
+        last = place == len(shown.word)
+        colour = _RED if last else _GREY
+        found.append(
+            _text(x(place), _BOTTOM + 18, letter, colour=colour, size=11, bold=last, anchor="middle")
+        )
+    ones = shown.word.count("1")
+    found.append(
+        _text(
+            (left + right) / 2,
+            _BOTTOM + 36,
+            f"seed {shown.seed}: {ones} one and {len(shown.word) - ones} zeros; each zero costs margin",
+            colour=_GREY,
+            size=12,
+            anchor="middle",
+        )
+    )
     return found
 
 
@@ -134,7 +195,7 @@ def _text(
 ) -> str:
     weight = ' font-weight="600"' if bold else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
+        f'<text x="{x:.0f}" y="{y:.0f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
         f"{escape(text)}</text>"
     )
 

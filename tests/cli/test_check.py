@@ -78,6 +78,14 @@ def test_terminal_view_names_the_witness_and_the_next_step():
     assert "nerode explain parity" in outcome.out
 
 
+def test_the_answer_fits_on_a_screen_and_the_whole_table_is_asked_for():
+    short, whole = run("check", "(aa)*").out.splitlines(), run("check", "(aa)*", "--all").out.splitlines()
+    assert len(short) <= 14
+    assert len(whole) > 48
+    for said in ("can ", "cannot ", "open ", "Next:"):
+        assert any(line.startswith(said) for line in short)
+
+
 def test_fail_on_no():
     assert run("check", "parity", "--arch", "mamba", "--fail-on-no").code == 1
     assert run("check", "parity", "--arch", "lstm", "--fail-on-no").code == 0

@@ -7,13 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import nerode as nr
 from nerode.verdict.theorems import THEOREMS
+from tests.browser import OpenPage
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
+pytestmark = [pytest.mark.browser]
+
+SCREEN = 900
+"""The height of a screen that is 1,440 pixels wide."""
+
+
+def test_the_documentation_builds_without_warnings_and_findings_fill_four_screens(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
     command = [
         sys.executable,
         "-m",
@@ -32,6 +43,9 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
     assert "What can a sequence model compute" in page
     for name in THEOREMS:
         assert (tmp_path / "generated" / "theorems" / f"{name}.html").exists()
+    height = "document.documentElement.scrollHeight"
+    found = open_page(tmp_path / "findings.html", width=1440, height=SCREEN)
+    assert 2 * SCREEN < found.evaluate(height) <= 4 * SCREEN
     outside = re.findall(r'(?:src|href)="(https?://[^"]+)"', page)
     assert not [url for url in outside if url.endswith((".js", ".css"))]
 
