@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ from nerode.records import (
 def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **options: Any) -> None:
     """Read weights of another library as a model of the zoo.
 
-    SRC is a folder that transformers wrote (Mamba, Mamba-2, RWKV, RecurrentGemma, xLSTM), one with the config
+    SRC is a folder that transformers wrote (Mamba, Falcon-Mamba, Mamba-2, RWKV, RecurrentGemma, xLSTM, GPT-2,
+    Llama, Mistral, Qwen2, StarCoder2, BLOOM, MPT), one with the config
     and the weights of an xlstm or mambapy model, or a safetensors file with a torch RNN, GRU or LSTM. Where
     the library is installed, its scores are compared with ours on random letters before anything is
     written. Then `analyse`, `prove`, `run` and `report` take the folder.
@@ -82,6 +84,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         vocabulary=foreign.vocabulary,
         alphabet=None if language is None else language.alphabet.symbols,
     )
+    letters = replace(letters, longest=foreign.longest(letters))
     model = with_letters(foreign, letters)
     if language is not None:
         _require_scores(language, model.config.outputs, recognises=options["recognise"])

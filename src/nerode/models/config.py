@@ -30,9 +30,9 @@ class ModelConfig:
         width: features after the embedding; None reads letters as one-hot vectors, and features as given.
         surroundings: norm, residual and feed-forward part of each layer; None takes those that the
             architecture was published with.
-        positions: what is added to the embedding to tell positions apart: "sine", or "periodic" for learned
-            vectors that repeat.
-        period: number of the vectors of "periodic" positions.
+        positions: what is added to the embedding to tell positions apart: "sine", learned vectors that
+            repeat ("periodic"), or "learned" vectors, beyond whose number nothing is read.
+        period: number of the vectors of "periodic" or "learned" positions.
         beginning: whether a mark of its own stands before every sequence, at position 0.
         final_norm: the norm before the head.
         embedding_norm: the norm after the embedding, which RWKV has.
@@ -48,7 +48,7 @@ class ModelConfig:
     features: int | None = None
     width: int | None = None
     surroundings: tuple[Surroundings | None, ...] | Surroundings | None = None
-    positions: Literal["none", "sine", "periodic"] = "none"
+    positions: Literal["none", "sine", "periodic", "learned"] = "none"
     period: int = 2
     beginning: bool = False
     final_norm: Norm = "none"

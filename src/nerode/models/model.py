@@ -59,7 +59,11 @@ class FeedForwardPart(nn.Module):
                 gate = nn.functional.gelu(gate, approximate=form)
             return self.down(gate * self.up(x))  # type: ignore[no-any-return]
         hidden = self.up(x)
-        hidden = hidden.relu() if self.activation == "relu" else nn.functional.gelu(hidden)
+        if self.activation == "relu":
+            hidden = hidden.relu()
+        else:
+            form = "tanh" if self.activation == "gelu-tanh" else "none"
+            hidden = nn.functional.gelu(hidden, approximate=form)
         return self.down(hidden)  # type: ignore[no-any-return]
 
 
@@ -136,7 +140,8 @@ class Model(nn.Module):
         width = config.width or read
         self.embedding = _embedding(config, width)
         self.embedding_norm = make_norm(config.embedding_norm, width, config.norm_epsilon)
-        self.places = nn.Embedding(config.period, width) if config.positions == "periodic" else None
+        learned = config.positions in ("periodic", "learned")
+        self.places = nn.Embedding(config.period, width) if learned else None
         blocks = []
         for number, layer in enumerate(config.layers):
             kind, settings = layer.resolve()
@@ -351,6 +356,10 @@ class Model(nn.Module):
         if self.places is None:
             added = sine_positions(where, stream.shape[2]).to(stream.dtype)
         else:
+            if self.config.positions == "learned" and int(where.max()) >= self.config.period:
+                raise InputError(
+                    f"the model has positions for {self.config.period:,} tokens, marks included; give a shorter word"
+                )
             added = self.places(where % self.config.period)
         return stream + added, {"position": first + x.shape[1]}
 

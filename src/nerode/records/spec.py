@@ -30,7 +30,7 @@ Measure = Literal["token", "sequence", "final", "scaled"]
 """Correct positions; sequences correct throughout; correct last positions; correct positions above chance."""
 
 Norm = Literal["none", "layer", "rms"]
-FeedForward = Literal["none", "relu", "gelu", "swiglu", "geglu", "geglu-tanh"]
+FeedForward = Literal["none", "relu", "gelu", "gelu-tanh", "swiglu", "geglu", "geglu-tanh"]
 
 MAX_LENGTH = 1_000_000
 """Longest sequence that is trained on or tested."""

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import silu, softplus
+from torch.nn.functional import rms_norm, silu, softplus
 
 from nerode.core import InputError, Reference, to_float
 from nerode.models.base import (
@@ -58,6 +58,7 @@ class MambaSettings:
         steps: the step sizes that the layer begins with.
         signed: whether the gates of the recurrence reach from -1 to 1.
         learned_start: whether the state before the first position is trained; otherwise it is zero.
+        inner_norm: what the norms of r, B and C add to a mean square, which Falcon-Mamba has; 0 for none.
     """
 
     channels: int | None = None
@@ -72,11 +73,14 @@ class MambaSettings:
     steps: StepSizes = field(default_factory=StepSizes)
     signed: bool = False
     learned_start: bool = False
+    inner_norm: float = 0.0
 
     def __post_init__(self) -> None:
         require_sizes(self, "channels", "states", "rank", of="Mamba")
         if self.convolution < 0:
             raise InputError(f"the convolution of Mamba sees {self.convolution} positions; give 0 for none")
+        if not 0 <= self.inner_norm < 1:
+            raise InputError(f"inner_norm is {self.inner_norm}; it is 0, or between 0 and 1")
 
 
 class Mamba(RecurrentLayer):
@@ -185,6 +189,8 @@ class Mamba(RecurrentLayer):
         """Δ (…, channels), B and C (…, states)."""
         states = self.settings.states
         r, B, C = self.x_proj(u).split([self.rank, states, states], dim=-1)
+        if self.settings.inner_norm:
+            r, B, C = (rms_norm(part, part.shape[-1:], eps=self.settings.inner_norm) for part in (r, B, C))
         return softplus(self.dt_proj(r)), B, C
 
     def _gates(self, delta: Tensor) -> Tensor:
@@ -281,6 +287,8 @@ class ExactMamba(ExactGates):
 
     def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
+        if layer.settings.inner_norm:
+            raise InputError("exact gates are for Mamba without norms of r, B and C; inner_norm has to be 0")
         return layer.dt_proj.weight, layer.dt_proj.bias
 
     def fold_scale(self, layer: Mamba, scale: float) -> None:
@@ -341,7 +349,7 @@ class RoundedMemory(ExactGates):
     def _fits(self, layer: Mamba) -> bool:
         found = layer.settings
         parts = found.activation, found.skip, found.learned_start, found.convolution, found.convolution_bias
-        return all(parts) and layer.channels > self.remembering
+        return all(parts) and not found.inner_norm and layer.channels > self.remembering
 
     def run(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence."""
@@ -416,7 +424,7 @@ class ThreeValuedMamba(ThreeValuedGates):
     def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
         found = layer.settings
-        fits = found.signed and found.activation and found.learned_start and found.convolution_bias
+        fits = found.signed and found.activation and found.learned_start and found.convolution_bias and not found.inner_norm
         if not fits or layer.convolution is None:
             raise InputError(
                 "gates of three values are for Mamba with signed, activation, learned_start and a "

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from nerode.core import InputError
 from nerode.models.base import Norm, Surroundings
 from nerode.models.config import ModelConfig
+from nerode.models.libraries.decoders import DECODERS, read_decoder
 from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
 from nerode.models.libraries.places import (
     LOCAL_ATTENTION,
@@ -39,13 +40,15 @@ from nerode.models.zoo import LayerConfig
 
 
 def read_mamba(settings: Settings, shapes: Shapes) -> LibraryModel:
-    """Returns what a MambaForCausalLM is here."""
+    """Returns what a MambaForCausalLM is here, or a FalconMambaForCausalLM, which norms r, B and C."""
     width, auto = settings.whole("hidden_size"), math.ceil(settings.whole("hidden_size") / 16)
     rank = (
         auto if settings.get("time_step_rank") == "auto" else settings.whole("time_step_rank", default=auto)
     )
     inner = settings.whole("expand", default=2) * width
-    sizes = {"channels": settings.whole("intermediate_size", default=inner), "rank": rank}
+    sizes: dict[str, Any] = {"channels": settings.whole("intermediate_size", default=inner), "rank": rank}
+    if settings.get("model_type") == "falcon_mamba":
+        sizes["inner_norm"] = settings.number("mixer_rms_eps", default=1e-6)
     return _mamba(
         settings, shapes, "mamba", MAMBA, {**sizes, "states": settings.whole("state_size", default=16)}
     )
@@ -512,7 +515,16 @@ FORMATS: tuple[LibraryFormat, ...] = (
             ("rwkv", "rwkv", "rwkv-4", read_rwkv),
             ("recurrent-gemma", "recurrent_gemma", "griffin", read_recurrent_gemma),
             ("xlstm", "xlstm", "mlstm", read_xlstm_large),
+            ("falcon-mamba", "falcon_mamba", "mamba", read_mamba),
         )
+    ),
+    LibraryFormat(
+        name="transformers-decoder",
+        library="transformers",
+        architecture="transformer",
+        describes=lambda config: config.get("model_type") in DECODERS,
+        read=read_decoder,
+        load=load_transformers,
     ),
     LibraryFormat(
         name="mambapy",

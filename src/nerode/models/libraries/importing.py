@@ -24,6 +24,7 @@ from torch.utils._pytree import tree_map
 from nerode.core import FormatError, InputError, charge, whole_folder, write_atomically
 from nerode.models.config import ModelConfig
 from nerode.models.folder import read_model
+from nerode.models.libraries.decoders import DECODERS, library_shapes
 from nerode.models.libraries.formats import FORMATS
 from nerode.models.libraries.library_model import (
     LibraryFormat,
@@ -75,6 +76,11 @@ class ForeignModel:
         """The number of tokens."""
         assert self.described.config.letters is not None
         return self.described.config.letters
+
+    def longest(self, letters: TokenLetters) -> int | None:
+        """Returns how many letters may be read, marks left out; None for any number."""
+        most = self.described.longest
+        return None if most is None else most - (letters.begin is not None)
 
     @property
     def library(self) -> str:
@@ -270,6 +276,8 @@ def library_weights(model: nn.Module, config: Mapping[str, Any]) -> dict[str, Te
             number = name.split(".")[1]
             shapes[f"xlstm_block_stack.blocks.{number}.xlstm.proj_up.weight"] = tuple(value.shape)
     shapes["embedding.weight"] = tuple(weights["embedding.weight"].shape)
+    if config.get("model_type") in DECODERS:
+        shapes = library_shapes(config)
     return give_theirs(weights, kind.read(Settings(config), shapes).places)
 
 

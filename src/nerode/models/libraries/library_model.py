@@ -25,6 +25,7 @@ class LibraryModel:
         config: the model of the zoo.
         places: where each weight lies.
         optional: weights of the library that may be left over, because others say the same.
+        longest: the largest number of tokens for which the library's model is this function; None for any.
         cap: the library gives cap · tanh(score / cap); 0 for the scores themselves. The cap changes no sign
             and no order, and is left to the library.
     """
@@ -32,6 +33,7 @@ class LibraryModel:
     config: ModelConfig
     places: tuple[Place, ...]
     optional: tuple[str, ...] = ()
+    longest: int | None = None
     cap: float = 0.0
 
 

@@ -32,6 +32,7 @@ class Place:
         shape: the shape of theirs, where it holds the same numbers in another one; -1 for what is left.
         shift: what theirs has more than ours; a norm may keep its weight less 1.
         scale: what ours is multiplied with.
+        take: the rows of theirs that ours has, from its row `first` on; empty for all.
     """
 
     theirs: str
@@ -43,6 +44,12 @@ class Place:
     shape: tuple[int, ...] | None = None
     shift: float = 0.0
     scale: float = 1.0
+    take: tuple[int, ...] = ()
+    first: int = 0
+
+    def rows(self, take: tuple[int, ...], first: int) -> Place:
+        """Returns the place of some rows of theirs, in an order, in ours from a row on."""
+        return replace(self, take=take, first=first)
 
     def inside(self, theirs: str, ours: str) -> Place:
         """Returns the same place for a layer that lies behind a prefix on each side."""
@@ -94,7 +101,13 @@ def fill_ours(
             if given.shape[0] % parts:
                 raise _shape(place, given, target)
             given = given.chunk(parts)[number]
-        target = target.mT if place.turned else target
+        if place.take:
+            given = given.mT if place.turned else given
+            if max(place.take) >= len(given):
+                raise _shape(place, given, target)
+            given, target = given[list(place.take)], target[place.first :][: len(place.take)]
+        elif place.turned:
+            target = target.mT
         if given.numel() != target.numel():
             raise _shape(place, given, target)
         if not bool(torch.isfinite(given).all()):
@@ -121,23 +134,32 @@ def give_theirs(ours: Mapping[str, Tensor], places: Sequence[Place]) -> dict[str
         if bool(ours[name].any()):
             raise InputError(f"the library has no weight for {name}, which is not zero")
     parts: dict[str, dict[int, Tensor]] = defaultdict(dict)
+    turned = {place.theirs for place in places if place.take and place.turned}
     for place in places:
         value = ours[place.ours].detach() if place.row is None else ours[place.ours].detach()[place.row]
+        if place.take:
+            for row, taken in zip(place.take, value[place.first :].unsqueeze(1), strict=False):
+                _keep(parts[place.theirs], row, taken, place)
+            continue
         value = value.mT if place.turned else value
         value = value * place.scale + place.shift
         for axis in place.axes:
             value = value.unsqueeze(axis)
         value = value if place.shape is None else value.reshape(place.shape)
         number = 0 if place.part is None else place.part[0]
-        known = parts[place.theirs].setdefault(number, value)
-        if known is not value and not torch.allclose(known, value, rtol=1e-6, atol=0.0):
-            raise InputError(f"{place.theirs} of the library is one weight, and {place.ours} another here")
-    return {
-        name: torch.cat([rows[i] for i in sorted(rows)]).contiguous()
-        if len(rows) > 1
-        else rows[0].contiguous()
+        _keep(parts[place.theirs], number, value, place)
+    found = {
+        name: torch.cat([rows[i] for i in sorted(rows)]) if len(rows) > 1 else rows[0]
         for name, rows in parts.items()
     }
+    return {name: (value.mT if name in turned else value).contiguous() for name, value in found.items()}
+
+
+def _keep(parts: dict[int, Tensor], number: int, value: Tensor, place: Place) -> None:
+    """Takes a part of a weight, which has to be the one that is there already."""
+    known = parts.setdefault(number, value)
+    if known is not value and not torch.allclose(known, value, rtol=1e-6, atol=0.0):
+        raise InputError(f"{place.theirs} of the library is one weight, and {place.ours} another here")
 
 
 def _more(names: Sequence[str]) -> str:

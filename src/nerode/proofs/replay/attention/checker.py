@@ -304,7 +304,7 @@ def _require(model: Model, letters: int) -> None:
         raise NotProved("a weight of the decoder is not a finite number")
     if not config.beginning or config.letters != letters:
         raise NotProved("the decoder has no beginning mark, or another number of letters")
-    if config.final_norm != "none" or config.head != "linear" or config.positions == "sine":
+    if config.final_norm != "none" or config.head != "linear" or config.positions not in ("none", "periodic"):
         raise NotProved("the decoder has a norm, a hidden head or sines as positions")
     if config.outputs != letters + 1:
         raise NotProved("the decoder has not one score for each letter and one for the end")
