@@ -271,7 +271,7 @@ def pair_block(*, dtype: torch.dtype, length: int, parallel: bool) -> Pair:
 
 
 INPUTS, HIDDEN = 5, 7
-_CELL = torch_cell(0, bias=True)
+_CELL = torch_cell("_l0", bias=True)
 
 
 def pair_lstm(*, dtype: torch.dtype, length: int) -> Pair:

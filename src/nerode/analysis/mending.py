@@ -127,7 +127,7 @@ def _model_spec(config: ModelConfig, task: TaskConfig) -> ModelSpec:
         layer_settings=tuple(dict(layer.settings) for layer in config.layers),
         width=config.width or 0,
         surroundings=around[0],
-        positions="none" if config.positions == "periodic" else config.positions,
+        positions="sine" if config.positions == "sine" else "none",
         final_norm=config.final_norm,
         head=config.head,
         head_width=config.head_width,

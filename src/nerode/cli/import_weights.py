@@ -118,6 +118,8 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
             else len(letters.tokens),
             "difference": difference,
             "compared": compared,
+            "assumed": foreign.described.assumed,
+            "longest": letters.longest,
         }
         click.echo(json.dumps(item, ensure_ascii=False))
         return
@@ -129,6 +131,10 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         if difference is None
         else f"scores differ from {compared} by {difference:.1e} of the largest"
     )
+    if foreign.described.assumed:
+        click.echo(f"taken, as the weights do not say it: {foreign.described.assumed}")
+    if letters.longest is not None:
+        click.echo(f"the library's model reads at most {plural(letters.longest, 'letter')}")
     click.echo("nothing is proved of these weights")
     click.echo(f"Next: nerode analyse {out}" + (f" · nerode prove {out}" if language is not None else ""))
 

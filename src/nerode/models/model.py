@@ -358,7 +358,8 @@ class Model(nn.Module):
         else:
             if self.config.positions == "learned" and int(where.max()) >= self.config.period:
                 raise InputError(
-                    f"the model has positions for {self.config.period:,} tokens, marks included; give a shorter word"
+                    f"the model has positions for {self.config.period:,} tokens, marks included; give a "
+                    "shorter word"
                 )
             added = self.places(where % self.config.period)
         return stream + added, {"position": first + x.shape[1]}

@@ -274,3 +274,56 @@ def test_weights_in_several_files_are_read(folders: dict[str, Path], tmp_path: P
     index.write_text(json.dumps({"weight_map": dict.fromkeys(where, "../part-0.safetensors")}))
     with pytest.raises(FormatError, match="which file holds which weight"):
         read_foreign(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("parts", "head", "assumed"),
+    [
+        ({"emb": nn.Embedding(2, 4), "rnn": nn.GRU(4, 4), "out": nn.Linear(4, 2)}, "linear", ""),
+        ({"encoder": nn.Embedding(2, 4), "decoder": nn.Linear(4, 2), "rnn": nn.LSTM(4, 4)}, "linear", ""),
+        (
+            {"wte": nn.Embedding(2, 3), "cell": nn.LSTM(3, 4, 2), "ln": nn.LayerNorm(4), "a": nn.Linear(4, 5)}
+            | {"b": nn.Linear(5, 2, bias=False)},
+            "relu",
+            "ReLU between the two maps after the cell and 1e-05 added to variances by the norm",
+        ),
+        ({"e": nn.Embedding(2, 3), "norm": nn.LayerNorm(3), "cell": nn.GRUCell(3, 4)}, "none", "1e-05"),
+    ],
+)
+def test_the_parts_around_a_cell_are_told_by_their_shapes(
+    parts: dict[str, nn.Module], head: str, assumed: str, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    for part in parts.values():
+        for weight in part.parameters():
+            weight.data = torch.randn_like(weight)
+    save_file(nn.ModuleDict(parts).state_dict(), tmp_path / "cell.safetensors")
+    foreign = read_foreign(tmp_path / "cell.safetensors")
+    assert foreign.described.config.head == head
+    assert assumed in foreign.described.assumed
+    difference, _ = compare_foreign(foreign)
+    assert difference is not None
+    assert difference < 1e-12
+    modules = list(parts.values())
+    x = torch.tensor([[0, 1, 1]])
+    if isinstance(modules[-1], nn.Linear) and head == "linear":
+        y = modules[1](modules[0](x[0]))[0]
+        assert torch.allclose(foreign.whole.float()(x)[0][0], modules[2](y), atol=1e-5)
+
+
+def test_what_stands_nowhere_around_a_cell_is_refused(tmp_path: Path) -> None:
+    wrong = nn.ModuleDict({"e": nn.Embedding(2, 3), "cell": nn.GRU(3, 4), "more": nn.Linear(7, 2)})
+    save_file(wrong.state_dict(), tmp_path / "cell.safetensors")
+    with pytest.raises(FormatError, match=r"more.weight; read are an embedding of 3 columns"):
+        read_foreign(tmp_path / "cell.safetensors")
+
+
+def test_a_decoder_reads_no_further_than_its_positions(folders: dict[str, Path], tmp_path: Path) -> None:
+    out = str(tmp_path / "gpt2")
+    come_in = run("import", str(folders["gpt2"]), "--letters", "a=2,b=3", "--begin", "0", "-o", out)
+    assert come_in.code == 0, come_in.err
+    assert "reads at most 47 letters" in come_in.out
+    assert run("run", out, "ab" * 23).code == 0
+    long = run("run", out, "ab" * 24)
+    assert long.code == 2
+    assert "the model has positions for 48 tokens, marks included; give a shorter word" in long.err

@@ -424,7 +424,13 @@ class ThreeValuedMamba(ThreeValuedGates):
     def score_rows(self, layer: Mamba) -> tuple[Tensor, Tensor]:
         """Returns dt_proj."""
         found = layer.settings
-        fits = found.signed and found.activation and found.learned_start and found.convolution_bias and not found.inner_norm
+        fits = (
+            found.signed
+            and found.activation
+            and found.learned_start
+            and found.convolution_bias
+            and not found.inner_norm
+        )
         if not fits or layer.convolution is None:
             raise InputError(
                 "gates of three values are for Mamba with signed, activation, learned_start and a "

@@ -91,7 +91,9 @@ def read_decoder(settings: Settings, shapes: Shapes) -> LibraryModel:
     vocabulary = settings.whole("vocab_size")
     embeddings = [name for name in tables if around[name] == (vocabulary, width)]
     positions = [name for name in tables if name not in embeddings and around[name][1] == width]
-    norms = sorted({name.rpartition(".")[0] for name, shape in around.items() if shape == (width,)}, key=_late)
+    norms = sorted(
+        {name.rpartition(".")[0] for name, shape in around.items() if shape == (width,)}, key=_late
+    )
     if not 1 <= len(embeddings) <= 2 or len(positions) > 1 or not 1 <= len(norms) <= 2:
         raise InputError(
             f"outside the blocks the file holds {', '.join(sorted(around))}; a decoder has an embedding, "
@@ -119,7 +121,7 @@ def read_decoder(settings: Settings, shapes: Shapes) -> LibraryModel:
     for number, block in enumerate(blocks):
         places += roles.places(block, f"blocks.{number}.", rope=rope)
     base = settings.number("rope_theta", default=rotary.number("rope_theta", default=10_000.0))
-    made = {
+    made: dict[str, Any] = {
         "heads": heads,
         "size": size,
         "base": base,
@@ -179,7 +181,13 @@ class _Roles:
     """The role of each weight of a block, the same in all blocks."""
 
     def __init__(
-        self, blocks: list[dict[str, tuple[str, tuple[int, ...]]]], *, heads: int, groups: int, size: int, width: int
+        self,
+        blocks: list[dict[str, tuple[str, tuple[int, ...]]]],
+        *,
+        heads: int,
+        groups: int,
+        size: int,
+        width: int,
     ) -> None:
         self.heads, self.groups, self.size = heads, groups, size
         shapes = {part: shape for part, (_, shape) in blocks[0].items()}
@@ -192,7 +200,12 @@ class _Roles:
         write = [part for part in attention if part not in self.read]
         self.down = sorted(forward, key=lambda part: bool(re.search(r"down|c_proj|4h_to|fc2|w2", part)))[-1:]
         self.up = sorted((p for p in forward if p not in self.down), key=lambda part: "gate" not in part)
-        if len(self.norms) != 2 or len(self.read) not in (1, 3) or len(write) != 1 or len(self.up) not in (1, 2):
+        if (
+            len(self.norms) != 2
+            or len(self.read) not in (1, 3)
+            or len(write) != 1
+            or len(self.up) not in (1, 2)
+        ):
             raise InputError(
                 f"a block holds {', '.join(sorted(shapes))}; a decoder has two norms, one or three maps into "
                 "the heads, one out of them, and a feed-forward part of two or three maps there"
@@ -209,7 +222,7 @@ class _Roles:
 
     def places(self, block: dict[str, tuple[str, tuple[int, ...]]], ours: str, *, rope: bool) -> list[Place]:
         """Returns where the weights of a block lie."""
-        named = {name: shape for name, shape in block.values()}
+        named = dict(block.values())
         prefix = next(whole.removesuffix(part) for part, (whole, _) in block.items())
         maps = {self.write: "layer.write", self.down[0]: "feed_forward.down", self.up[-1]: "feed_forward.up"}
         if self.gated:

@@ -24,6 +24,7 @@ from torch.utils._pytree import tree_map
 from nerode.core import FormatError, InputError, charge, whole_folder, write_atomically
 from nerode.models.config import ModelConfig
 from nerode.models.folder import read_model
+from nerode.models.kernels.norms import NORM_EPSILON
 from nerode.models.libraries.decoders import DECODERS, library_shapes
 from nerode.models.libraries.formats import FORMATS
 from nerode.models.libraries.library_model import (
@@ -49,7 +50,7 @@ _TORCH = "torch"
 
 Activation = Literal["tanh", "relu"]
 
-_CELL = re.compile(r"(.*?)weight_ih_l(\d+)(_reverse)?$")
+_CELL = re.compile(r"(.*?)weight_ih(_l\d+)?(_reverse)?$")
 _GATES = {1: "elman", 3: "gru", 4: "lstm"}
 
 
@@ -309,8 +310,8 @@ def read_cells(shapes: Shapes, *, activation: Activation = "tanh") -> LibraryMod
     """Returns what a module with one RNN, GRU or LSTM of torch is here.
 
     Args:
-        shapes: of all weights. Beside the cell there may be one matrix before it, the embedding, and one
-            matrix with or without a bias after it, the head.
+        shapes: of all weights. Beside the cell there may be an embedding before it, a layer norm before or
+            after it, and one linear map or two after it; names decide only where shapes allow two roles.
         activation: of an RNN, which its weights do not tell.
 
     Raises:
@@ -323,61 +324,115 @@ def read_cells(shapes: Shapes, *, activation: Activation = "tanh") -> LibraryMod
     for word, what in (("_reverse", "reads both ways"), ("weight_hr_", "projects its state")):
         if any(word in name for name in shapes):
             raise InputError(f"the cell {what}; the zoo has none that does")
-    depth = sum(f"{prefix}weight_ih_l{i}" in shapes for i in range(len(shapes)))
-    rows, inputs = _matrix(shapes, f"{prefix}weight_ih_l0")
-    hidden = _matrix(shapes, f"{prefix}weight_hh_l0")[1]
+    single = f"{prefix}weight_ih" in shapes
+    depth = 1 if single else sum(f"{prefix}weight_ih_l{i}" in shapes for i in range(len(shapes)))
+    end = "" if single else "_l0"
+    rows, inputs = _matrix(shapes, f"{prefix}weight_ih{end}")
+    hidden = _matrix(shapes, f"{prefix}weight_hh{end}")[1]
     if rows % hidden or rows // hidden not in _GATES:
         raise InputError(
-            f"{prefix}weight_ih_l0 has {rows} rows for {hidden} units; an RNN has one, a GRU three and an "
+            f"{prefix}weight_ih{end} has {rows} rows for {hidden} units; an RNN has one, a GRU three and an "
             "LSTM four times as many"
         )
-    cell, bias = _GATES[rows // hidden], f"{prefix}bias_ih_l0" in shapes
+    cell, bias = _GATES[rows // hidden], f"{prefix}bias_ih{end}" in shapes
     layer = LayerConfig(
         name=f"elman-{activation}" if cell == "elman" else cell,
         settings={"hidden": hidden, "recurrent_bias": bias},
     )
-    embedding, head, head_bias = _found_around(shapes, prefix, inputs, hidden)
+    around = _found_around(shapes, prefix, inputs, hidden)
     places = [
         place
         for i in range(depth)
-        for place in inside(torch_cell(i, bias=bias), prefix, f"blocks.{i}.layer.")
+        for place in inside(torch_cell("" if single else f"_l{i}", bias=bias), prefix, f"blocks.{i}.layer.")
     ]
-    if embedding:
-        places.append(Place(theirs=embedding, ours="embedding.weight"))
-    if head:
-        places.append(Place(theirs=head, ours="head.weight"))
-    if head_bias:
-        places.append(Place(theirs=head_bias, ours="head.bias"))
+    heads = ("head",) if len(around.heads) == 1 else ("head.0", "head.2")
+    for theirs, ours in (
+        (around.embedding, "embedding"),
+        (around.embedding_norm, "embedding_norm"),
+        (around.final_norm, "final_norm"),
+        *zip(around.heads, heads, strict=False),
+    ):
+        places += [
+            Place(theirs=f"{theirs}.{kind}", ours=f"{ours}.{kind}")
+            for kind in ("weight", "bias")
+            if theirs and f"{theirs}.{kind}" in shapes
+        ]
+    sizes = [shapes[f"{name}.weight"][0] for name in around.heads]
     config = ModelConfig(
         layers=(layer,) * depth,
-        letters=shapes[embedding][0] if embedding else inputs,
-        width=inputs if embedding else None,
-        outputs=shapes[head][0] if head else hidden,
-        head="linear" if head else "none",
-        head_bias=bool(head_bias),
+        letters=shapes[f"{around.embedding}.weight"][0] if around.embedding else inputs,
+        width=inputs if around.embedding else None,
+        outputs=sizes[-1] if sizes else hidden,
+        embedding_norm="layer" if around.embedding_norm else "none",
+        final_norm="layer" if around.final_norm else "none",
+        head=("none", "linear", "relu")[len(sizes)],
+        head_width=sizes[0] if len(sizes) == 2 else 0,
+        head_bias=bool(sizes) and f"{around.heads[-1]}.bias" in shapes,
     )
-    return LibraryModel(config=config, places=tuple(places))
+    assumed = "ReLU between the two maps after the cell" if len(sizes) == 2 else ""
+    if around.embedding_norm or around.final_norm:
+        assumed = " and ".join(filter(None, [assumed, f"{NORM_EPSILON:g} added to variances by the norm"]))
+    return LibraryModel(config=config, places=tuple(places), assumed=assumed)
 
 
-def _found_around(shapes: Shapes, prefix: str, inputs: int, hidden: int) -> tuple[str, str, str]:
-    """The names of the embedding, the head and its bias; empty where there is none."""
-    others = [name for name in shapes if not re.match(rf"{re.escape(prefix)}(weight|bias)_[ih]h_l\d+$", name)]
-    matrices = [name for name in others if len(shapes[name]) == 2]
-    biases = [name for name in others if len(shapes[name]) == 1]
-    heads = [name for name in matrices if name.replace("weight", "bias") in biases]
-    embeddings = [name for name in matrices if name not in heads and "embed" in name.lower()]
-    heads = heads or [name for name in matrices if name not in embeddings]
-    left = set(others) - set(heads) - set(embeddings) - {name.replace("weight", "bias") for name in heads}
-    if left or len(heads) > 1 or len(embeddings) > 1:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """The modules around a cell by their role; "" where there is none.
+
+    Attributes:
+        embedding: the table before the cell.
+        embedding_norm: a layer norm before the cell.
+        final_norm: a layer norm after it.
+        heads: the linear maps after it, in order; at most two.
+    """
+
+    embedding: str = ""
+    embedding_norm: str = ""
+    final_norm: str = ""
+    heads: tuple[str, ...] = ()
+
+
+_BEFORE = re.compile(r"emb|enc|tok|wte|lookup")
+_AFTER = re.compile(r"head|out|dec|lin|fc|proj|score|class|logit")
+"""Names of a table before a cell and of a map after it; they decide only where the shapes allow both."""
+
+
+def _found_around(shapes: Shapes, prefix: str, inputs: int, hidden: int) -> _Around:
+    """The modules around a cell: what a table, a norm or a map does there follows from its shape."""
+    others = [
+        name for name in shapes if not re.match(rf"{re.escape(prefix)}(weight|bias)_[ih]h(_l\d+)?$", name)
+    ]
+    given = f"beside the cell the file holds {', '.join(sorted(others))}"
+    modules = {name.removesuffix(".weight"): shapes[name] for name in others if name.endswith(".weight")}
+    biased = {name.removesuffix(".bias") for name in others if name.endswith(".bias")}
+    norms = [name for name, shape in modules.items() if len(shape) == 1 and name in biased]
+    maps = [name for name, shape in modules.items() if len(shape) == 2]
+    tables = [name for name in maps if name not in biased and modules[name][1] == inputs]
+    tables = [name for name in tables if modules[name][1] != hidden or not _AFTER.search(name.lower())]
+    if len(tables) > 1:
+        tables = [name for name in tables if _BEFORE.search(name.lower())]
+    chain: list[str] = []
+    while after := [
+        name
+        for name in maps
+        if name not in tables + chain and modules[name][1] == (modules[chain[-1]][0] if chain else hidden)
+    ]:
+        chain.append(min(after, key=lambda name: name.lower()))
+    before = [n for n in norms if modules[n] == (inputs,) and (inputs != hidden or _BEFORE.search(n.lower()))]
+    last = [name for name in norms if name not in before and modules[name] == (hidden,)]
+    used = [*tables, *chain, *before, *last]
+    known = {f"{name}.{kind}" for name in used for kind in ("weight", "bias")}
+    if set(others) - known or max(len(tables), len(before), len(last)) > 1 or len(chain) > 2:
         raise InputError(
-            f"beside the cell the file holds {', '.join(sorted(others))}; one embedding before it and one "
-            "linear head after it are read"
+            f"{given}; read are an embedding of {inputs} columns, a layer norm before or after the cell, and "
+            f"one linear map or two after it, the first of {hidden} columns"
         )
-    head, embedding = (names[0] if names else "" for names in (heads, embeddings))
-    for name, axis in ((embedding, inputs), (head, hidden)):
-        if name and shapes[name][1] != axis:
-            raise InputError(f"{name} has the shape {shapes[name]}; beside this cell it needs {axis} columns")
-    return embedding, head, biases[0] if head and biases else ""
+    return _Around(
+        embedding="".join(tables),
+        embedding_norm="".join(before),
+        final_norm="".join(last),
+        heads=tuple(chain),
+    )
 
 
 def _matrix(shapes: Shapes, name: str) -> tuple[int, int]:
@@ -393,7 +448,8 @@ def load_cells(model: LibraryModel, weights: Mapping[str, Tensor]) -> tuple[nn.M
     """Returns torch's own cell with these weights, between the same embedding and head."""
     config, first = model.config, model.config.layers[0]
     places = {place.ours: place.theirs for place in model.places}
-    prefix = places["blocks.0.layer.read.weight"].removesuffix("weight_ih_l0")
+    first_map = places["blocks.0.layer.read.weight"]
+    prefix, end = first_map[: first_map.rindex("weight_ih")], "" if first_map.endswith("_l0") else "_l0"
     kinds = {"gru": nn.GRU, "lstm": nn.LSTM}
     options: dict[str, Any] = {
         "num_layers": len(config.layers),
@@ -406,21 +462,33 @@ def load_cells(model: LibraryModel, weights: Mapping[str, Tensor]) -> tuple[nn.M
     cell = kinds.get(first.name, nn.RNN)(config.width or letters, first.settings["hidden"], **options)
     cell.load_state_dict(
         {
-            n.removeprefix(prefix): v.double()
+            n.removeprefix(prefix) + end: v.double()
             for n, v in weights.items()
             if n.startswith((f"{prefix}weight_", f"{prefix}bias_"))
         }
     )
 
+    def named(part: str, kind: str) -> Tensor | None:
+        name = places.get(f"{part}.{kind}")
+        return None if name is None else weights[name].double()
+
+    def through(part: str, x: Tensor) -> Tensor:
+        """A linear map or a layer norm, where there is one."""
+        weight, bias = named(part, "weight"), named(part, "bias")
+        if weight is None:
+            return x
+        if weight.ndim == 1:
+            return nn.functional.layer_norm(x, weight.shape, weight, bias, NORM_EPSILON)
+        return nn.functional.linear(x, weight, bias)
+
     def score(x: Tensor) -> Tensor:
-        table = places.get("embedding.weight")
-        stream = nn.functional.one_hot(x, letters).double() if table is None else weights[table].double()[x]
-        y: Tensor = cell(stream)[0]
-        if "head.weight" not in places:
-            return y
-        bias = places.get("head.bias")
-        return nn.functional.linear(
-            y, weights[places["head.weight"]].double(), None if bias is None else weights[bias].double()
+        table = named("embedding", "weight")
+        stream = nn.functional.one_hot(x, letters).double() if table is None else table[x]
+        y = through("final_norm", cell(through("embedding_norm", stream))[0])
+        return (
+            through("head.2", through("head.0", y).relu())
+            if "head.2.weight" in places
+            else through("head", y)
         )
 
     return cell.eval(), torch.no_grad()(score)

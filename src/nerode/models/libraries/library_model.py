@@ -26,6 +26,7 @@ class LibraryModel:
         places: where each weight lies.
         optional: weights of the library that may be left over, because others say the same.
         longest: the largest number of tokens for which the library's model is this function; None for any.
+        assumed: what the weights do not say and was taken, in words; "" for nothing.
         cap: the library gives cap · tanh(score / cap); 0 for the scores themselves. The cap changes no sign
             and no order, and is left to the library.
     """
@@ -34,6 +35,7 @@ class LibraryModel:
     places: tuple[Place, ...]
     optional: tuple[str, ...] = ()
     longest: int | None = None
+    assumed: str = ""
     cap: float = 0.0
 
 

@@ -303,9 +303,9 @@ SLSTM_BLOCK = (*_convolution("conv1d.conv"), *SLSTM_CELL)
 """The sLSTM layer of xlstm."""
 
 
-def torch_cell(layer: int, *, bias: bool) -> tuple[Place, ...]:
-    """Returns the places of one layer of torch's RNN, GRU or LSTM."""
-    names = {f"weight_ih_l{layer}": "read.weight", f"weight_hh_l{layer}": "recurrent"}
+def torch_cell(end: str, *, bias: bool) -> tuple[Place, ...]:
+    """Returns the places of one layer of torch's RNN, GRU or LSTM, whose names end in "_l0", or of a cell."""
+    names = {f"weight_ih{end}": "read.weight", f"weight_hh{end}": "recurrent"}
     if bias:
-        names |= {f"bias_ih_l{layer}": "read.bias", f"bias_hh_l{layer}": "recurrent_bias"}
+        names |= {f"bias_ih{end}": "read.bias", f"bias_hh{end}": "recurrent_bias"}
     return renamed(names)
