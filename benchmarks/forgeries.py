@@ -17,19 +17,24 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import itertools
+import json
 import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from benchmarks._forged_modules import MODULES
 from benchmarks.corruption import REFUSALS, Case, KernelCase, Parts, cases
 from nerode import kernel
+from nerode.compiler import compile_language
+from nerode.languages import describe_language, resolve_language
+from nerode.network import network_to_json
 
 Json = Any
 Forger = Callable[[Case], Iterator[Parts]]
@@ -311,13 +316,49 @@ def _stronger_words(case: Case) -> Iterator[Parts]:
         for first, second in choose.sample(pairs, min(len(pairs), _WORDS)):
             stated = {**claim, first[0]: first[1], second[0]: second[1]}
             try:
-                if any(shown.implies(kernel.claim_from_json(stated)) for shown in known):
+                if any(_says_no_more(kernel.claim_from_json(stated), shown) for shown in known):
                     continue
             except kernel.Unreadable:
                 continue
             parts = _copy(case)
             parts[2]["claims"] = [*honest, stated]
             yield parts
+
+
+def _numbers_in_words(case: Case) -> Iterator[Parts]:
+    """Every number of every sentence one larger and one smaller; also where it was computed from roots."""
+    if "claims" not in case.parts[2]:
+        return
+    given = [case.parts, *([_turned()] if case.method == "identity-word" else [])]
+    for known in given:
+        for i, claim in enumerate(known[2]["claims"]):
+            words = claim["covers"].split(" ")
+            for at, by in itertools.product(range(len(words)), (1, -1, 3)):
+                if not words[at].isdecimal():
+                    continue
+                parts = copy.deepcopy(known)
+                changed = [*words[:at], str(int(words[at]) + by), *words[at + 1 :]]
+                parts[2]["claims"][i]["covers"] = " ".join(changed)
+                yield parts
+
+
+def _says_no_more(stated: kernel.Claim, shown: kernel.Claim) -> bool:
+    """Whether a claim follows from one that was shown: a larger change of what a window leaves out does."""
+    if stated.task == shown.task == kernel.WINDOW and stated.eps and shown.eps:
+        stated = replace(stated, eps=min(stated.eps, shown.eps))
+    return shown.implies(stated)
+
+
+@functools.cache
+def _turned() -> Parts:
+    """A layer that turns by a fifth; noise just above half the gap |1 - e(1/5)| needs one reading."""
+    language = resolve_language("cycle-navigation")
+    network = network_to_json(compile_language(language, "diagonal-complex"))
+    described = describe_language(language)
+    words = {"layer": 1, "first": [], "second": [">"], "identity": [">"] * 5, "apart": []}
+    parts = json.loads(json.dumps([network, described]))
+    proof = kernel.prove(*parts, "identity-word", words, eps=Fraction("0.5877852523"))
+    return [*parts, json.loads(json.dumps(kernel.certificate_to_json(kernel.seal(*parts, [proof]))))]
 
 
 def _other_evidence(case: Case) -> Iterator[Parts]:
@@ -439,6 +480,7 @@ FAMILIES = (
     Family(name="kinds of heads", forge=_head_kinds),
     Family(name="evidence", forge=_evidence, kernel_only=False),
     Family(name="stronger words", forge=_stronger_words, kernel_only=False, never=True),
+    Family(name="numbers in sentences", forge=_numbers_in_words, never=True),
     Family(name="another method", forge=_other_evidence),
     Family(name="swapped weights", forge=_weights, kernel_only=False),
 )

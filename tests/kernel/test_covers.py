@@ -402,6 +402,21 @@ def test_a_layer_that_never_corrects_an_error() -> None:
         kernel.prove(network, language, "identity-word", {**words, "second": [1]})
 
 
+def test_readings_between_two_turned_states_are_counted_exactly() -> None:
+    # The gap is |1 - e(1/5)| = 1.17557050458…, so one step of half of that, rounded up, is enough.
+    network, language = compiled("cycle-navigation", "diagonal-complex")
+    words = {"layer": 1, "first": [], "second": [">"], "identity": [">"] * 5, "apart": []}
+    for eps, readings in (("0.5877852523", 1), ("0.5877852522", 4), ("0.1", 36)):
+        proof = kernel.prove(network, language, "identity-word", words, eps=Fraction(eps))
+        assert proof.failure is None, proof.failure
+        assert f"after {readings} readings" in proof.claims[1].covers
+    # 90 digits of half the gap: on which side of it this lies takes more digits than are looked at.
+    digits = "587785252292473129168705954639072768597652437643145991072272480757278474162351957508504049"
+    close = kernel.prove(network, language, "identity-word", words, eps=Fraction(int(digits), 10**90))
+    assert close.failure is not None
+    assert "irrational gap" in close.failure.what
+
+
 @pytest.mark.parametrize("seconds", [0.2, 1.0])
 def test_a_refusal_does_not_search_longer_than_its_time(seconds: float) -> None:
     """The network is correct and never closes, so the search for a failing word has no end of its own."""

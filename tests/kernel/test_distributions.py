@@ -203,3 +203,15 @@ def test_start_states_do_not_matter() -> None:
             state, _ = interpreter.step(state, word)
         stream = interpreter.stream(state, window[-1])
         assert {name: stream[name] for name in names if stream[name]} == active
+
+
+def test_lanes_hold_coefficients_of_words_that_are_all_zero() -> None:
+    made = plain(network_to_json(compiled(from_text(2, "a b b"))))
+    made["embedding"]["vectors"] = [["0" for _ in row] for row in made["embedding"]["vectors"]]
+    for layer in made["layers"]:
+        for key in ("units", "readout_units"):
+            for row in layer[key]["rows"]:
+                for entry in row:
+                    entry[1] = str(1 << 200)
+    units = WordUnits(read_network(made, WorkCount()), 1, made["layers"][0]["outputs"])
+    assert list(units.after([(0,), (1,)]))

@@ -256,8 +256,9 @@ def _fragile_claims(
     if not identity or any(run(identity, states)[:number] != states[:number] for states in (one, other)):
         raise Undecided("the identity word is empty or changes a state")
     pairs = zip(one[number - 1], other[number - 1], strict=True)
-    gap = max((_modulus(a - b) for a, b in pairs), default=Fraction(0))
-    if gap == 0:
+    gaps = [_modulus(a - b) for a, b in pairs]
+    least, most = (max((ends[i] for ends in gaps), default=Fraction(0)) for i in (0, 1))
+    if most == 0:
         raise Undecided("the two states of the layer are the same")
     ends = []
     for word in (first, second):
@@ -267,19 +268,23 @@ def _fragile_claims(
         ends.append(language.legal(configuration))
     if ends[0] == ends[1]:
         raise Undecided("the language does not tell the two prefixes apart")
-    return [
-        fragile_claim(),
-        *(fragile_claim(eps=eps, readings=expected_readings(gap, eps)) for eps in sizes),
-    ]
+    claims = [fragile_claim()]
+    for eps in sizes:
+        readings = expected_readings(most, eps)
+        if readings != expected_readings(least, eps):
+            raise Undecided(f"the number of readings for eps = {eps} hangs on digits of an irrational gap")
+        claims.append(fragile_claim(eps=eps, readings=readings))
+    return claims
 
 
-def _modulus(value: Number) -> Fraction:
-    """The absolute value, rounded up to a multiple of 2**-20 where the number is irrational."""
+def _modulus(value: Number) -> tuple[Fraction, Fraction]:
+    """Bounds of the absolute value; an irrational one lies between neighbouring multiples of 2**-60."""
     if not isinstance(value, Irrational):
-        return abs(Fraction(value))
+        return abs(Fraction(value)), abs(Fraction(value))
     square = value * value.conjugate()
-    high = square.real_bounds(128)[1] if isinstance(square, Irrational) else Fraction(square)
-    return Fraction(math.isqrt(math.ceil(high * (1 << 40)) - 1) + 1, 1 << 20)
+    least, most = square.real_bounds(256) if isinstance(square, Irrational) else (square, square)
+    low, high = math.floor(max(least, Fraction(0)) * (1 << 120)), math.ceil(most * (1 << 120))
+    return Fraction(math.isqrt(low), 1 << 60), Fraction(math.isqrt(high - 1) + 1, 1 << 60)
 
 
 def window_claim(*, letters: int, eps: Fraction | None = None) -> Claim:

@@ -158,8 +158,9 @@ class WordUnits:
         self.units = self._after_linear(layer) if linear else self._rectified(layer)
         self.columns = _unit_columns(layer, seen_unit if linear else now, len(self.units), spoken)
         self.units.append(WordUnit(1, ((),) * length, (1,) * (length + 1), Fraction(1)))
-        size = max((abs(v) for word in self.words for v in word), default=0)
-        self.largest = 1 + max(
+        # Lanes hold entries and coefficients by themselves as well, also where all entries are 0.
+        size = max([1, *(abs(v) for word in self.words for v in word)])
+        self.largest = size + max(
             size * sum(abs(v) for age in unit.ages for _, v in age) + max(map(abs, unit.constants))
             for unit in self.units
         )
