@@ -44,7 +44,7 @@ from nerode import kernel
 from nerode.analysis import LoadedNetwork
 from nerode.analysis.polish import polish
 from nerode.compiler import NgramOptions, Options, compile_language
-from nerode.core import Budget, BudgetExceeded, FormatError, InputError, read_exact
+from nerode.core import Budget, BudgetExceeded, FormatError, InputError
 from nerode.kernel import Certificate, Claim, OverBudget, Unreadable, WorkBudget
 from nerode.languages import Language, describe_language, language_from_description, resolve_language
 from nerode.languages.groups import finite_monoid
@@ -441,12 +441,12 @@ class PolishedCase:
         group = finite_monoid(proof["group"])
         letters = [group.element(name) for name in proof["letters"]]
         named = {name.rpartition("layer.")[2]: np.array(v, dtype=np.float32) for name, v in weights.items()}
-        size = len(proof["blocks"][0]["basis"])
+        size = len(proof["blocks"][0][0])
         read = named["W.weight"].T.reshape(len(letters), -1, size, size)
         choose = random.Random(17)
         for claim in claims:
             exact = claim.scope == kernel.EXACT
-            matrices = _exact_matrices(proof) if exact else read
+            matrices = np.array(proof["blocks"], dtype=float).swapaxes(0, 1) / 2.0**160 if exact else read
             most = LONG if exact else min(LONG, int(claim.length))
             for _ in range(40):
                 state = np.stack([np.eye(size, dtype=matrices.dtype)] * matrices.shape[1])
@@ -455,7 +455,7 @@ class PolishedCase:
                     number = choose.randrange(len(letters))
                     state = matrices[number] @ state
                     product = group.product(product, letters[number])
-                    scores = named["C.weight"] @ np.real(state).reshape(-1) + named["C.bias"]
+                    scores = named["C.weight"] @ state.reshape(-1) + named["C.bias"]
                     if int(np.argmax(scores)) != product:
                         return f"{'exact' if exact else claim.dtype}: another product"
         return ""
@@ -516,27 +516,6 @@ class DecoderCase:
                 if not _agrees(claim.task, facts._legal(configuration), got):
                     return str(word)
         return ""
-
-
-def _exact_matrices(proof: Json) -> np.ndarray:
-    """B E(x) B⁻¹ of each letter and block, in complex floats."""
-    blocks = []
-    for block in proof["blocks"]:
-        scale = 2.0 ** block["basis_bits"]
-        basis = np.array([[complex(x, y) / scale for x, y in row] for row in block["basis"]])
-        letters = []
-        for letter in range(len(proof["letters"])):
-            parts = [
-                [[complex(read_exact(e)) for e in row] for row in part[letter]] for part in block["parts"]
-            ]
-            whole = np.zeros_like(basis)
-            first = 0
-            for part in parts:
-                whole[first : first + len(part), first : first + len(part)] = part
-                first += len(part)
-            letters.append(basis @ whole @ np.linalg.inv(basis))
-        blocks.append(letters)
-    return np.array(blocks).transpose(1, 0, 2, 3)
 
 
 def cases() -> list[Case]:

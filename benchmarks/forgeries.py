@@ -292,7 +292,7 @@ def _lists(data: Json) -> Iterator[list[Json]]:
 def _stronger_words(case: Case) -> Iterator[Parts]:
     """Claims that say more than what was shown, on the same evidence."""
     if "claims" not in case.parts[2]:
-        for change in ({"margin": 1e9}, {"length": 10**9}, {"dtype": "float64"}, {"claim": "Correct."}):
+        for change in ({"length": 10**9}, {"dtype": "float64"}, {"claim": "Correct."}):
             parts = _copy(case)
             parts[2].update(change)
             yield parts

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         whole_folder,
         write_atomically,
     )
-    from nerode.core.roots_of_unity import cosine_bounds, prime_factors
+    from nerode.core.roots_of_unity import prime_factors
     from nerode.core.workers import Emit, LostJob, WorkerPool
 
 __getattr__, __dir__, __all__ = attach(
@@ -105,7 +105,7 @@ __getattr__, __dir__, __all__ = attach(
             "MARK Disk Json claim_file claim_folder decode_text excerpt is_own open_stream parse_json "
             "read_bytes read_json read_json_lines read_lines read_text whole_folder write_atomically"
         ),
-        "nerode.core.roots_of_unity": "cosine_bounds prime_factors",
+        "nerode.core.roots_of_unity": "prime_factors",
         "nerode.core.workers": "Emit LostJob WorkerPool",
     },
 )

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.formal import CHECKED, FORMAL, formal_senses, levels
     from nerode.proofs.polished import (
+        POLISH_BITS,
         POLISH_CLAIM,
         POLISH_FILE,
         POLISH_FORMAT,
@@ -82,7 +83,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.formal": "CHECKED FORMAL formal_senses levels",
         "nerode.proofs.polished": (
-            "POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
+            "POLISH_BITS POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
         ),
         "nerode.proofs.polished_checker": "check_polished",
         "nerode.proofs.proving": "Unproved",

@@ -4,8 +4,7 @@ subject.json        the model: one layer of orthogonal blocks, and the hash of i
 model.safetensors   its weights
 polish.json         the certificate; its words and names are here, so that maker and checker have the same
 
-A complex n × n matrix is kept as the real 2n × 2n matrix [[Re, -Im], [Im, Re]], whose products, inverses and
-spectral norms are those of the complex one. Arrays hold Python integers; a value is its entry over SCALE.
+Arrays of objects hold Python integers; a value is its entry over SCALE.
 """
 
 from __future__ import annotations
@@ -19,41 +18,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import (
-    Budget,
-    Cyclotomic,
-    Exact,
-    FormatError,
-    NerodeError,
-    cosine_bounds,
-    load_extra,
-    read_exact,
-    read_json,
-)
+from nerode.core import Budget, FormatError, NerodeError, load_extra, read_json
 from nerode.languages.groups import FiniteMonoid, finite_monoid
 from nerode.records import WEIGHTS_FILE, Folder
 
 POLISH_FILE = "polish.json"
 POLISH_FORMAT = "nerode-polish"
-POLISH_VERSION = 1
+POLISH_VERSION = 2
+POLISH_BITS = 160
+"""Matrices are written in multiples of 2^-160."""
+
+SCALE = 1 << POLISH_BITS
 
 POLISH_CLAIM = (
-    "With the matrices B E(x) B⁻¹ in exact arithmetic, the largest score after every word is that of the "
-    "product of its letters; the model itself, one letter after the other in its own floats with every "
-    "operation rounded to nearest and sums in any order, has this up to the stated length"
+    "Near the matrices is an exact representation of the group. With it, in exact arithmetic, the largest "
+    "score after every word is that of the product of its letters; the model itself, one letter after the "
+    "other in its own floats with every operation rounded to nearest and sums in any order, has this up to a "
+    "length"
 )
 """The sentence of a certificate; no other words are accepted."""
 
 MAX_BYTES = 200_000_000
 MAX_ELEMENTS = 2_000
-MAX_BASIS_BITS = 1_024
 MAX_STATE = 1 << 20
 """Numbers of a state; for sums of many more than that, float32 has no bound on the rounding."""
 
-_KEYS = {
-    *("format", "version", "claim", "group", "letters", "weights"),
-    *("margin", "dtype", "length", "blocks"),
-}
+_KEYS = {"format", "version", "claim", "group", "letters", "weights", "blocks"}
 _LAYER = {"form": "matrix", "write": False, "learned_start": False}
 _MODEL = {"features": None, "width": None, "positions": "none", "final_norm": "none", "head": "none"}
 _AROUND = {"norm": "none", "residual": False, "feed_forward": "none"}
@@ -63,17 +53,8 @@ class Refused(NerodeError):
     """A certificate does not show what it claims."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedBlock:
-    """The statement of a certificate about a block.
-
-    Attributes:
-        basis: B, rows of (real, imaginary).
-        parts: for each part of the representation its matrices, one per letter.
-    """
-
-    basis: list[list[tuple[Fraction, Fraction]]]
-    parts: list[list[list[list[Exact]]]]
+Numbers = npt.NDArray[Any]
+"""Python integers in a numpy array of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +65,13 @@ class StatedProof:
         group: the group.
         letters: the element of each letter.
         weights: hash of the tensors.
-        blocks: of the model in order.
-        margin: claimed at the exact points.
-        dtype: the floats that `length` is about.
-        length: claimed to be correct up to it.
+        blocks: for each block of the model its matrices (letters, n, n), over SCALE.
     """
 
     group: FiniteMonoid
     letters: tuple[int, ...]
     weights: str
-    blocks: tuple[StatedBlock, ...]
-    margin: float
-    dtype: str
-    length: int
+    blocks: tuple[Numbers, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,46 +128,24 @@ def _proof(data: dict[str, Any]) -> StatedProof:
         raise ValueError("there are no letters, or no blocks")
     if data["claim"] != POLISH_CLAIM:
         raise ValueError("it claims something else than what is checked")
-    margin, length = data["margin"], data["length"]
-    if type(margin) not in (int, float) or not math.isfinite(margin) or type(length) is not int:
-        raise ValueError("the margin is not a number, or the length not a whole one")
     group = finite_monoid(str(data["group"]), Budget(elements=MAX_ELEMENTS))
+    if not group.is_group:
+        raise ValueError(f"{group.name} is not a group")
     return StatedProof(
         group=group,
         letters=tuple(group.element(str(name)) for name in data["letters"]),
         weights=str(data["weights"]),
         blocks=tuple(_block(block, len(data["letters"])) for block in data["blocks"]),
-        margin=float(margin),
-        dtype=str(data["dtype"]),
-        length=length,
     )
 
 
-def _block(data: Any, letters: int) -> StatedBlock:
-    bits = data["basis_bits"]
-    if type(bits) is not int or not 0 <= bits <= MAX_BASIS_BITS:
-        raise ValueError(
-            f"a basis in multiples of 2^-{str(bits)[:40]}; at most {MAX_BASIS_BITS} bits are read"
-        )
-    scale = 2**bits
-    basis = [[(_multiple(x, scale), _multiple(y, scale)) for x, y in row] for row in data["basis"]]
-    parts = [[[[read_exact(e) for e in row] for row in matrix] for matrix in part] for part in data["parts"]]
-    size = len(basis)
-    if any(len(row) != size for row in basis) or any(len(part) != letters for part in parts):
-        raise ValueError("a basis is not square, or a part does not have one matrix per letter")
-    degrees = [len(part[0]) for part in parts]
-    for part, degree in zip(parts, degrees, strict=True):
-        if any(len(matrix) != degree or any(len(row) != degree for row in matrix) for matrix in part):
-            raise ValueError("a matrix of a part is not square, or not as large as the others")
-    if sum(degrees) != size:
-        raise ValueError("the parts of a block do not fill it")
-    return StatedBlock(basis=basis, parts=parts)
-
-
-def _multiple(count: Any, scale: int) -> Fraction:
-    if type(count) is not int:
-        raise ValueError("an entry of a basis is not a whole number")
-    return Fraction(count, scale)
+def _block(data: Any, letters: int) -> Numbers:
+    size = len(data[0])
+    if len(data) != letters or any(len(m) != size or any(len(row) != size for row in m) for m in data):
+        raise ValueError("a block does not have one square matrix per letter")
+    if any(type(x) is not int or abs(x) > 2 * SCALE for matrix in data for row in matrix for x in row):
+        raise ValueError("an entry of a matrix is not a whole number from -2^161 to 2^161")
+    return np.array(data, dtype=object)
 
 
 def read_weights(folder: Path, proof: StatedProof) -> Weights:
@@ -263,20 +216,12 @@ def _shape(model: Any, proof: StatedProof) -> tuple[int, int]:
         raise Refused("the model is not one layer of orthogonal blocks") from None
     if odd:
         raise Refused(f"the model is not what the proof speaks of: {odd[0]} is another")
-    if any(len(block.basis) != size for block in proof.blocks):
-        raise Refused("a basis is not as large as the blocks")
+    if any(block.shape[1] != size for block in proof.blocks):
+        raise Refused("a matrix is not as large as the blocks")
     if len(proof.blocks) * size**2 > MAX_STATE:
         raise Refused(f"the state has more than {MAX_STATE:,} numbers")
     return len(proof.blocks), size
 
-
-Numbers = npt.NDArray[Any]
-"""Python integers in a numpy array of objects."""
-
-BITS = 160
-SCALE = 1 << BITS
-
-_DIGITS = 50
 
 UNITS = {
     "float32": (Fraction(1, 2**24), Fraction(1, 2**126)),
@@ -289,46 +234,6 @@ LARGEST = {"float32": 2**127, "float64": 2**1023}
 
 ROOM = Fraction(1)
 """The drift of a state beyond which the bounds say nothing more."""
-
-
-def enclose(value: Exact) -> tuple[Fraction, Fraction, Fraction]:
-    """Returns the real and the imaginary part of a number, and a bound of the error of both."""
-    if not isinstance(value, Cyclotomic):
-        return Fraction(value), Fraction(0), Fraction(0)
-    real = imaginary = error = Fraction(0)
-    for k, coefficient in enumerate(value.coefficients):
-        if coefficient:
-            turns = Fraction(2 * k, value.order)
-            cosine, slack = cosine_bounds(turns, _DIGITS)
-            sine, more = cosine_bounds((turns - Fraction(1, 2)) % 2, _DIGITS)
-            real += coefficient * cosine
-            imaginary += coefficient * sine
-            error += abs(coefficient) * max(slack, more)
-    return real, imaginary, error
-
-
-def embed(rows: list[list[tuple[Fraction, Fraction]]]) -> list[list[Fraction]]:
-    """Returns the real matrix that stands for a complex one."""
-    top = [[z[0] for z in row] + [-z[1] for z in row] for row in rows]
-    bottom = [[z[1] for z in row] + [z[0] for z in row] for row in rows]
-    return top + bottom
-
-
-def invert(rows: list[list[Fraction]]) -> list[list[Fraction]] | None:
-    """Returns the inverse of a matrix of fractions, None if it has none."""
-    n = len(rows)
-    work = [list(row) + [Fraction(int(i == j)) for j in range(n)] for i, row in enumerate(rows)]
-    for column in range(n):
-        pivot = max(range(column, n), key=lambda i: abs(work[i][column]))
-        if work[pivot][column] == 0:
-            return None
-        work[column], work[pivot] = work[pivot], work[column]
-        head = work[column][column]
-        work[column] = [entry / head for entry in work[column]]
-        for i in range(n):
-            if i != column and (factor := work[i][column]):
-                work[i] = [a - factor * b for a, b in zip(work[i], work[column], strict=True)]
-    return [row[n:] for row in work]
 
 
 def to_scale(values: Any) -> Numbers:
@@ -345,45 +250,48 @@ def norm_above(entries: Numbers) -> int:
     return math.isqrt(int((entries * entries).sum())) + 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conjugated:
-    """The matrices B E(g) B⁻¹ of one block.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NearRepresentation:
+    """Matrices near an exact representation of a group.
 
     Attributes:
-        matrices: over SCALE, one for each element (2n × 2n).
-        error: of each entry, over SCALE.
+        matrices: of the elements (elements, n, n), over SCALE.
+        error: bound of the distance of each entry, and of the spectral norm of all of a matrix, over SCALE.
     """
 
-    matrices: tuple[Numbers, ...]
+    matrices: Numbers
     error: int
 
 
-def conjugate(
-    basis: list[list[Fraction]], exact: list[list[list[Fraction]]], error: Fraction
-) -> Conjugated | None:
-    """Returns B E(g) B⁻¹ for each g, None if B has no inverse.
+def near_representation(matrices: Numbers, products: npt.NDArray[Any], budget: Budget) -> NearRepresentation:
+    """Returns how far an exact representation is at most from matrices M with M(1) = I.
+
+    Let ε bound ‖M(gh) - M(h) M(g)‖ for all g and h, and K the norms of all M(g) and of their inverses. If
+    2Kε < 1, there is an exact representation within Kε / (1 - 2Kε) of M; the argument is in
+    docs/theory/near-representations.md.
 
     Args:
-        basis: B.
-        exact: E of each element, with entries up to `error`.
-        error: bound of the error of the entries of E.
+        matrices: of the elements in order.
+        products: the number of gh in row g and column h.
+        budget: limits the time.
+
+    Raises:
+        Refused: if they are too far from one.
     """
-    back = invert(basis)
-    if back is None:
-        return None
-    left, right = to_scale(basis), to_scale(back)
-    row_sum = int(np.abs(left).sum(axis=1).max()) + len(basis)
-    column_sum = int(np.abs(right).sum(axis=0).max()) + len(basis)
-    inner = math.ceil(error * SCALE) + 1
-    matrices, largest = [], 0
-    for rows in exact:
-        middle = to_scale(rows)
-        largest = max(largest, int(np.abs(middle).max()))
-        matrices.append((left @ middle @ right) >> (2 * BITS))
-    n = len(basis)
-    # An entry of B or B⁻¹ is off by less than 1, one of E by `inner`; the shifts round down.
-    slack = inner * row_sum * column_sum + n * (largest + inner) * (row_sum + column_sum)
-    return Conjugated(matrices=tuple(matrices), error=(slack >> (2 * BITS)) + 2)
+    off = 0
+    for h, matrix in enumerate(matrices):
+        budget.check_time(elements=h)
+        wrong = matrices[products[:, h]] * SCALE - matrix @ matrices
+        off = max(off, int((wrong * wrong).sum(axis=(-1, -2)).max()))
+    defect = Fraction(math.isqrt(off) + 1, SCALE * SCALE)
+    if defect >= 1:
+        raise Refused("a block is no representation, and near none")
+    # M(g⁻¹) M(g) is within the defect of I, so the inverse of M(g) is hardly larger than M(g⁻¹).
+    largest = max(_stretch(matrix, Fraction(0)) for matrix in matrices) / (1 - defect)
+    if 2 * largest * defect >= 1:
+        raise Refused("a block is no representation, and near none")
+    distance = largest * defect / (1 - 2 * largest * defect)
+    return NearRepresentation(matrices=matrices, error=math.ceil(distance * SCALE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,7 +307,7 @@ class Drift:
     size: Fraction
 
 
-def drift_of(given: list[Numbers], letters: list[int], exact: Conjugated, *, dtype: str) -> Drift:
+def drift_of(given: list[Numbers], letters: list[int], exact: NearRepresentation, *, dtype: str) -> Drift:
     """Returns how fast a block may drift.
 
     With H̃ = M̃ H̃' + F in floats and H = M H' exactly, the difference D obeys D = M D' + (M̃ - M) H̃' + F.
@@ -409,7 +317,7 @@ def drift_of(given: list[Numbers], letters: list[int], exact: Conjugated, *, dty
     Args:
         given: M̃ of each letter (n × n), over SCALE.
         letters: the element of each letter.
-        exact: M of each element.
+        exact: M of each element, up to its error.
         dtype: the format of the floats.
     """
     unit, tiny = UNITS[dtype]
@@ -418,8 +326,7 @@ def drift_of(given: list[Numbers], letters: list[int], exact: Conjugated, *, dty
     stretch = max(_stretch(matrix, spill) for matrix in exact.matrices)
     distance = weight = Fraction(0)
     for number, element in enumerate(letters):
-        padded = np.concatenate([given[number], np.zeros((n, n), dtype=object)], axis=1)
-        off = Fraction(norm_above(padded - exact.matrices[element][:n]), SCALE) + 2 * n * spill
+        off = Fraction(norm_above(given[number] - exact.matrices[element]), SCALE) + n * spill
         distance = max(distance, off)
         weight = max(weight, Fraction(norm_above(given[number]), SCALE) + n * Fraction(1, SCALE))
     terms = (n + 1) * unit
@@ -432,7 +339,7 @@ def drift_of(given: list[Numbers], letters: list[int], exact: Conjugated, *, dty
 def _stretch(matrix: Numbers, spill: Fraction) -> Fraction:
     """A bound of the spectral norm: its square is at most 1 + ‖MᵀM - I‖, and √(1 + x) ≤ 1 + x/2."""
     n = len(matrix)
-    square = (matrix.T @ matrix) >> BITS
+    square = (matrix.T @ matrix) >> POLISH_BITS
     rest = square - np.diag([SCALE] * n).astype(object)
     excess = Fraction(norm_above(rest), SCALE) + Fraction(n, SCALE)
     largest = Fraction(int(np.abs(matrix).max()), SCALE) + spill
