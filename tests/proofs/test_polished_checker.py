@@ -111,6 +111,17 @@ def test_one_changed_entry_of_a_matrix_leaves_no_length(folder: Path) -> None:
     assert check_polished(folder).length < 100 < honest
 
 
+def test_a_wrong_matrix_of_the_identity_is_refused(folder: Path) -> None:
+    """No product needs it, so that it would change nothing of what is shown."""
+
+    def spoil(data: Any) -> None:
+        one = finite_monoid("S4").element_names[finite_monoid("S4").identity]
+        data["blocks"][0][data["letters"].index(one)][0][1] += SCALE // 3
+
+    change(folder, spoil)
+    assert "is wrong" in refused(folder)
+
+
 def test_a_representation_that_is_none_is_refused(folder: Path) -> None:
     def spoil(data: Any) -> None:
         data["blocks"][0][7][0][0] += SCALE // 3

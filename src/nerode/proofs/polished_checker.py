@@ -142,6 +142,9 @@ def _all_elements(group: FiniteMonoid, letters: Sequence[int], block: Numbers) -
                 reached.append(after)
     if len(reached) != group.order:
         raise Refused(f"the letters make {len(reached)} of the {group.order} elements of {group.name}")
+    for letter, matrix in zip(letters, block, strict=True):
+        if norm_above(matrix - found[letter]) > SCALE >> 20:
+            raise Refused(f"a block is no representation: {group.element_names[letter]} is wrong")
     return np.array([found[g] for g in range(group.order)], dtype=object)
 
 
