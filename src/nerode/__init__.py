@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         read_model as read_model,
         save_model as save_model,
     )
+    from nerode.models.acceleration import accelerate as accelerate, accelerated as accelerated
     from nerode.network import Interpreter as Interpreter
     from nerode.proofs.certification import certify as certify
     from nerode.proofs.floats import load_architecture as load_architecture, load_model as load_model
@@ -78,6 +79,7 @@ _DOORS = {
         "read_model",
         "save_model",
     ),
+    "nerode.models.acceleration": ("accelerate", "accelerated"),
     "nerode.network": ("Interpreter",),
     "nerode.records": ("TrainSpec", "read_run"),
     "nerode.report": ("draw",),

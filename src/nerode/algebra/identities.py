@@ -103,26 +103,17 @@ def omega_power(x: Map, shift: int = 0) -> Map:
 
 def omega_exponent(x: Map) -> int:
     """Returns some N > 0 for which x^N is idempotent; the least one that is not below the longest tail."""
-    n = len(x)
-    position = [-1] * n
-    owner = [-1] * n
-    period, tail = 1, 1
-    tails = [0] * n
-    for start in range(n):
-        path: list[int] = []
-        q = start
-        while owner[q] == -1:
-            owner[q] = start
-            position[q] = len(path)
-            path.append(q)
-            q = x[q]
-        on_cycle = owner[q] == start and path
-        first = position[q] if on_cycle else len(path)
-        if on_cycle:
-            period = math.lcm(period, len(path) - first)
-        for i, p in enumerate(path[:first]):
-            tails[p] = first - i + (0 if on_cycle else tails[q])
-            tail = max(tail, tails[p])
+    image, tail = set(x), 1
+    while len(smaller := {x[q] for q in image}) < len(image):
+        image, tail = smaller, tail + 1
+    period = 1
+    while image:
+        q = first = image.pop()
+        length = 1
+        while (q := x[q]) != first:
+            image.remove(q)
+            length += 1
+        period = math.lcm(period, length)
     return period * -(-tail // period)
 
 

@@ -200,7 +200,9 @@ class MapIndex:
         slots = self._first_slots(keys)
         while len(pending):
             free = np.flatnonzero(self._table[slots] == _FREE)
-            np.minimum.at(self._table, slots[free], (self.size + pending[free]).astype(np.int32))
+            # Where an index comes twice, the last assignment stays: backwards, that is the first candidate.
+            wanted = free[::-1]
+            self._table[slots[wanted]] = self.size + pending[wanted]
             entries = self._table[slots]
             equal = self._keys[entries] == keys[pending]
             done = pending[equal]

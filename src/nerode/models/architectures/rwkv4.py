@@ -1,11 +1,10 @@
 """RWKV-4: time mixing by weighted means whose weights decay at a fixed rate, and channel mixing.
 
 Time mixing:
-o_t = (Σ_{s<t} e^{-(t-1-s) w + k_s} v_s + e^{u + k_t} v_t) / (the same with 1 for v)
+o_t = the weighted mean of all v so far (`nerode.models.parts.weighted_means`)
 y_t = W_o (σ(r_t) ∘ o_t)
 
-r, k and v are linear in mixtures μ ∘ x_t + (1 - μ) ∘ x_{t-1}, each with its own μ. Numerator and denominator
-are kept divided by e^{m_t}, m_t = max(m_{t-1} - w, k_t), for e^k has no upper bound.
+r, k and v are linear in mixtures μ ∘ x_t + (1 - μ) ∘ x_{t-1}, each with its own μ.
 
 Channel mixing, of RWKV-6 as well, is a feed-forward part that sees the position before, too:
 y_t = σ(W_r x^r_t) ∘ W_v relu(W_k x^k_t)², where x^r and x^k are such mixtures
@@ -29,9 +28,8 @@ from nerode.models.base import (
     require_positive,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.kernels.scan import diagonal_scan
-from nerode.models.parts.precision import stabilisers
 from nerode.models.parts.short_convolution import Depth, before, full_ramp, ramp, zigzag
+from nerode.models.parts.weighted_means import decaying_gates, mean_with_present, weighted_means
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,7 @@ class Rwkv4(RecurrentLayer):
         """Returns the output of one position, and the sums and x after it."""
         r, k, v = self._attend(x, state["last"])
         top, bottom, m = state["numerator"], state["denominator"], state["m"]
-        o = self._mean(top, bottom, m, k, v)
+        o = mean_with_present(top, bottom, m, self.bonus + k, v)
         kept = m - torch.exp(self.decay)
         after = torch.maximum(kept, k)
         keep, write = torch.exp(kept - after), torch.exp(k - after)
@@ -102,37 +100,20 @@ class Rwkv4(RecurrentLayer):
     def run(self, x: Float[Tensor, "batch time inputs"], state: State) -> tuple[Tensor, State]:
         """Returns the outputs of a sequence, and the sums and the last x after it."""
         r, k, v = self._attend(x, before(x, state["last"]))
-        keep, earlier, m = self._gates(k, state["m"])
-        write = torch.exp(k - m)
-        start = torch.stack([state["numerator"], state["denominator"]], dim=1)
-        written = torch.stack([write * v, write], dim=2)
-        sums, final = diagonal_scan(keep[:, :, None].expand_as(written), written, start)
-        top, bottom = torch.cat([start[:, None], sums[:, :-1]], dim=1).unbind(2)
-        o = self._mean(top, bottom, earlier, k, v)
-        after = {"numerator": final[:, 0], "denominator": final[:, 1], "m": m[:, -1], "last": x[:, -1]}
+        before_it = (state["numerator"], state["denominator"], state["m"])
+        o, (top, bottom, m) = weighted_means(torch.exp(self.decay), self.bonus, k, v, before_it)
+        after = {"numerator": top, "denominator": bottom, "m": m, "last": x[:, -1]}
         return self.output(r * o), after
 
     def transition_from(self, x: Float[Tensor, "batch time inputs"], state: State) -> DiagonalTransition:
         """Returns the gate of the stored numerator, e^{m_{t-1} - w - m_t}, which lies between 0 and 1."""
         _, k, _ = self._attend(x, before(x, state["last"]))
-        return DiagonalTransition(state="numerator", gate=self._gates(k, state["m"])[0])
+        gate, _, _ = decaying_gates(torch.exp(self.decay), k, state["m"])
+        return DiagonalTransition(state="numerator", gate=gate)
 
     def _attend(self, x: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         for_receptance, for_key, for_value = (last + (x - last) * mix for mix in self.mix)
         return torch.sigmoid(self.receptance(for_receptance)), self.key(for_key), self.value(for_value)
-
-    def _gates(self, k: Tensor, start: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The gates of a sequence, and m before and after each position."""
-        drop = -torch.exp(self.decay)
-        earlier, m = stabilisers(k, drop.expand_as(k), start)
-        return torch.exp(earlier + drop - m), earlier, m
-
-    def _mean(self, top: Tensor, bottom: Tensor, m: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The mean over the past, whose sums are given, and the present."""
-        present = self.bonus + k
-        highest = torch.maximum(m, present)
-        past, now = torch.exp(m - highest), torch.exp(present - highest)
-        return (past * top + now * v) / (past * bottom + now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,12 +59,24 @@ class ShortConvolution(nn.Module):
     ) -> tuple[Float[Tensor, "batch time channels"], Float[Tensor, "batch window channels"]]:
         """Returns the outputs of a sequence and the window after it."""
         seen = torch.cat([window, x], dim=1)
-        length = x.shape[1]
-        # A sum of shifted products: on a CPU faster than torch's grouped convolution, forward and backward.
-        y = seen[:, :length] * self.weight[:, 0]
-        for j in range(1, self.size):
-            y = torch.addcmul(y, seen[:, j : j + length], self.weight[:, j])
-        return (y if self.bias is None else y + self.bias), seen[:, length:]
+        return convolved(seen, self.weight, self.bias), seen[:, x.shape[1] :]
+
+
+def convolved(
+    seen: Float[Tensor, "batch padded channels"],
+    weight: Float[Tensor, "channels size"],
+    bias: Float[Tensor, " channels"] | None = None,
+) -> Float[Tensor, "batch time channels"]:
+    """Returns y_t = Σ_j w_j seen_{t+j} + b: as many positions fewer than `seen` as the window is before one.
+
+    A sum of shifted products is faster on a CPU than torch's grouped convolution, forward and backward.
+    """
+    size = weight.shape[1]
+    length = seen.shape[1] - size + 1
+    y = seen[:, :length] * weight[:, 0]
+    for j in range(1, size):
+        y = torch.addcmul(y, seen[:, j : j + length], weight[:, j])
+    return y if bias is None else y + bias
 
 
 def first_window(convolution: ShortConvolution | None, batch: int) -> State:
