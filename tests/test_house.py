@@ -19,8 +19,8 @@ INNER = {
 """Modules that other stages may import by themselves, with the reason."""
 
 LINES = {
-    ".": 133,
-    "algebra": 9_368,
+    ".": 135,
+    "algebra": 9_361,
     "analysis": 8_035,
     "cli": 5_586,
     "compiler": 8_800,
@@ -29,7 +29,7 @@ LINES = {
     "explorer": 1_768,
     "kernel": 8_303,
     "languages": 11_827,
-    "models": 21_107,
+    "models": 21_722,
     "network": 2_830,
     "proofs": 11_717,
     "records": 3_106,
