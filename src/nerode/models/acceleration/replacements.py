@@ -1,4 +1,4 @@
-"""What takes the place of functions of transformers and xlstm: the same arguments and results, other work.
+"""Functions in the place of those of transformers and xlstm: the same arguments and results, other work.
 
 Each takes the function that it stands for first, and hands over to it whatever the kernels do not take:
 tensors that are not all on the CPU, what torch.compile, torch.export or functorch trace, packed sequences.

@@ -25,7 +25,7 @@ from nerode.models.native.library import library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Replaced:
     """Functions of a library that one kernel stands for.
 
     Attributes:
@@ -52,63 +52,63 @@ _SCALAR_DECAY = ("mamba2", "bamba", "falcon_h1", "granitemoehybrid", "nemotron_h
 _DELTA_RULE = ("qwen3_next", "qwen3_5", "qwen3_5_moe", "qwen4_exp", "olmo_hybrid")
 
 PLACES = (
-    Place(
+    Replaced(
         library="transformers",
         modules=_models(*_SELECTIVE),
         name="mamba_selective_scan",
         kernel=replacements.mamba_scan,
         sources=("b43a3221205e", "8d894aa71cbb"),
     ),
-    Place(
+    Replaced(
         library="transformers",
         modules=_models(*_SCALAR_DECAY),
         name="mamba2_chunk_scan",
         kernel=replacements.mamba2_scan,
         sources=("8f4198702b90",),
     ),
-    Place(
+    Replaced(
         library="transformers",
         modules=_models(*_DELTA_RULE),
         name="torch_chunk_gated_delta_rule",
         kernel=replacements.delta_rule,
         sources=("a1bbf783aa65",),
     ),
-    Place(
+    Replaced(
         library="transformers",
         modules=_models(*_SELECTIVE, *_SCALAR_DECAY, *_DELTA_RULE),
         name="causal_conv1d_fn",
         kernel=replacements.causal_convolution,
         sources=("f932149bdf42",),
     ),
-    Place(
+    Replaced(
         library="transformers",
         modules=_models("recurrent_gemma"),
         name="RecurrentGemmaRglru._rnn_scan",
         kernel=replacements.rg_lru_scan,
         sources=("edcf0cbffabc",),
     ),
-    Place(
+    Replaced(
         library="transformers",
         modules=_models("rwkv"),
         name="rwkv_linear_attention_cpu",
         kernel=replacements.rwkv_attention,
         sources=("e0f49db07d33",),
     ),
-    Place(
+    Replaced(
         library="xlstm",
         modules=("xlstm.blocks.mlstm.cell",),
         name="mLSTMCell.forward",
         kernel=replacements.parallel_mlstm,
         sources=("e23f5ff77104",),
     ),
-    Place(
+    Replaced(
         library="xlstm",
         modules=("xlstm.blocks.slstm.cell",),
         name="slstm_forward",
         kernel=replacements.slstm_steps,
         sources=("887c537df823",),
     ),
-    Place(
+    Replaced(
         library="mlstm_kernels",
         modules=("mlstm_kernels.torch.backend_module",),
         name="mLSTMBackend.forward",
@@ -199,7 +199,7 @@ def _exists(module: str) -> bool:
         return False
 
 
-def _found(place: Place, module: str) -> tuple[Place, Any, str]:
+def _found(place: Replaced, module: str) -> tuple[Replaced, Any, str]:
     """The owner of a function and its name there; raises InputError if it is not one that was compared."""
     *classes, name = place.name.split(".")
     owner: Any = sys.modules.get(module) or importlib.import_module(module)
