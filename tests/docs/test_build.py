@@ -16,12 +16,12 @@ from tests.browser import OpenPage
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-pytestmark = [pytest.mark.browser]
-
 SCREEN = 900
 """The height of a screen that is 1,440 pixels wide."""
 
 
+@pytest.mark.slow
+@pytest.mark.browser
 def test_the_documentation_builds_without_warnings_and_findings_fill_four_screens(
     tmp_path: Path, open_page: OpenPage
 ) -> None:
@@ -48,6 +48,38 @@ def test_the_documentation_builds_without_warnings_and_findings_fill_four_screen
     assert 2 * SCREEN < found.evaluate(height) <= 4 * SCREEN
     outside = re.findall(r'(?:src|href)="(https?://[^"]+)"', page)
     assert not [url for url in outside if url.endswith((".js", ".css"))]
+
+
+def _anchors(text: str) -> set[str]:
+    """The anchors of the headings of a page, as myst makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_links_lead_to_pages_and_headings_and_every_page_is_in_a_list() -> None:
+    """What the build warns of most often, in a moment; the build itself is one of the slow tests."""
+    pages = {
+        path: path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md") if "_build" not in path.parts
+    }
+    broken = []
+    for path, text in pages.items():
+        prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+            place, _, anchor = link.partition("#")
+            target = (path.parent / place).resolve() if place else path
+            if "://" in link or "generated" in target.parts:
+                continue
+            if not target.exists() or (anchor and anchor not in _anchors(pages.get(target, ""))):
+                broken.append(f"{path.relative_to(DOCS)}: {link}")
+    assert not broken
+    listed = {
+        line.strip()
+        for text in pages.values()
+        for block in re.findall(r"^```{toctree}(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+    }
+    names = {str(path.relative_to(DOCS).with_suffix("")) for path in pages}
+    assert names - listed <= {"index"}, "no list of pages leads there"
 
 
 def test_the_reference_lists_the_names_of_the_api() -> None:

@@ -57,7 +57,7 @@ def test_theorems(tmp_path: Path, name: str, to: str, theorems: tuple[str, ...])
     [
         ("tomita-4", "elman-tanh", "boxes"),
         ("z3", "diagonal-complex", "complex states"),
-        ("a5", "householder", "roots of unity; compile with --exact-floats"),
+        ("d5", "householder", "roots of unity; compile with --exact-floats"),
         ("ngram-seed", "diagonal", "n-gram"),
     ],
 )

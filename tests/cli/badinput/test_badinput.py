@@ -21,7 +21,6 @@ import pytest
 
 from nerode.cli.main import COMMANDS
 from tests.cli.badinput.cases import TABLES, Case, all_cases, first_cases, make_case, read_table
-from tests.cli.badinput.forker import runs_here
 from tests.cli.badinput.inputs import MADE, make_inputs
 
 DOCUMENTED = {0, 1, 2, 3, 130, 141, 143, 129}
@@ -74,7 +73,7 @@ class Corpus:
         self.root, self.inputs = root, root / "inputs"
         (root / "cases").mkdir()
         make_inputs(self.inputs)
-        self.forkers: dict[tuple[str, bool], Forker] = {}
+        self.forkers: dict[str, Forker] = {}
         self.cases, self.seconds = 0, 0.0
         for words in MADE:
             name = words[-1]
@@ -86,11 +85,9 @@ class Corpus:
 
     def run(self, case: Case, *, words: Sequence[str] | None = None) -> dict[str, Any]:
         """Returns what came of a case."""
-        # What a case leaves in memory must not reach cases that have a process of their own.
-        key = (case.without, runs_here(words or case.words, case.setup))
-        if key not in self.forkers:
-            self.forkers[key] = Forker(case.without, self.inputs, self.root / "cases")
-        found = self.forkers[key].run(words or case.words, case.setup, case.text)
+        if case.without not in self.forkers:
+            self.forkers[case.without] = Forker(case.without, self.inputs, self.root / "cases")
+        found = self.forkers[case.without].run(words or case.words, case.setup, case.text)
         self.cases, self.seconds = self.cases + 1, self.seconds + found["seconds"]
         return found
 
