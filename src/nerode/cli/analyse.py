@@ -30,8 +30,9 @@ from nerode.core import (
 )
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
+from nerode.proofs.folder import MODEL_FOLDER
 from nerode.records import ANALYSIS_FORMAT, analysis_json
-from nerode.report import analysis_page, analysis_view, extraction_lines, make_console
+from nerode.report import analysis_page, analysis_view, bits_lines, extraction_lines, make_console
 from nerode.study import settled_run, study_memorisation
 
 if TYPE_CHECKING:
@@ -86,6 +87,13 @@ _LONGEST_TEST, _MOST_LETTERS = 100, 100_000
     help="Also prove how many ReLU neurons one hidden layer needs for N alternating points on a line.",
 )
 @click.option(
+    "--bits",
+    is_flag=True,
+    help="Only compare the bits of the scores when words are read whole, letter by letter, in chunks, in a "
+    "batch and on more threads, and show the first position with others; exit 1 if there "
+    "is one, 3 if a way was not tried.",
+)
+@click.option(
     "--automaton/--no-automaton",
     default=None,
     help="The learned automaton alone, tested on new words; exit 1 if it is not that of the language. Or an "
@@ -117,8 +125,12 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     nerode train flip-flop --arch mamba --out runs
     nerode analyse runs/9b7ef0cf02d1bbd9
     nerode analyse last --automaton --method lstar --black-box -o learned.dot
+    nerode analyse last --bits
     """
     alone = {name: options.pop(name) for name in _AUTOMATON}
+    if options["bits"]:
+        words = {name: options[name] for name in ("word", "length", "seed", "trust_code")}
+        sys.exit(_show_bits(folder, as_json=as_json, budget=budget, **words))
     if options["automaton"]:
         sys.exit(_show_automaton(folder, out, as_json=as_json, budget=budget, **alone, **options))
     if any(alone.values()):
@@ -166,6 +178,33 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     if "memorisation" in found:
         click.echo(_memorisation_line(found["memorisation"]))
     click.echo(f"\n{place / PAGE_FILE}")
+
+
+def _show_bits(folder: Path, *, as_json: bool, budget: Budget, **options: Any) -> int:
+    """Prints what ways of reading do to bits and returns the exit code, as the option says.
+
+    Beside a compiled network, the model with its weights is looked at as well.
+    """
+    from nerode.analysis import load_subject
+    from nerode.analysis.aspects.same_bits import same_bits
+    from nerode.analysis.probes import read_word
+
+    found = []
+    for place in (folder, folder / MODEL_FOLDER):
+        if place != folder and not place.is_dir():
+            continue
+        subject = load_subject(place, trust_code=options["trust_code"])
+        word = None if options["word"] is None else read_word(subject, options["word"])
+        seen = same_bits(
+            subject, length=options["length"], word=word, seed=options["seed"], folder=place, budget=budget
+        )
+        found.append({"folder": str(place), **seen.to_json()})
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n\n".join("\n".join(bits_lines(item)) for item in found))
+    ways = [way for item in found for way in item["ways"]]
+    return 1 if any(way["position"] for way in ways) else 3 if any(way["left_out"] for way in ways) else 0
 
 
 def _add_automaton(found: dict[str, Any], subject: LoadedNetwork, budget: Budget, *, seed: int) -> None:

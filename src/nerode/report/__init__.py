@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nerode.report.tables.verdicts import families, family_title, sense_title
     from nerode.report.terminal.analysis import analysis_view
     from nerode.report.terminal.findings import (
+        bits_lines,
         claim_line,
         extraction_lines,
         language_line,
@@ -67,7 +68,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.tables.verdicts": "families family_title sense_title",
         "nerode.report.terminal.analysis": "analysis_view",
         "nerode.report.terminal.findings": (
-            "claim_line extraction_lines language_line polished_lines settlement_lines standing_table"
+            "bits_lines claim_line extraction_lines language_line polished_lines settlement_lines "
+            "standing_table"
         ),
         "nerode.report.terminal.runs": "RunRow axes_table duration live_table results_table",
         "nerode.report.terminal.verdicts": "check_view make_console name_table quote",

@@ -38,6 +38,33 @@ def extraction_lines(item: Mapping[str, Any]) -> Iterable[str]:
     yield from _theory_lines(item["theory"])
 
 
+def bits_lines(item: Mapping[str, Any]) -> Iterable[str]:
+    """Yields what ways of reading words do to the bits of a model's scores; `item` is its JSON object."""
+    yield (
+        f"{item['folder']}: {plural(item['words'], 'word')} of {item['length']:,} letters, {item['dtype']}, "
+        "each compared with the word whole, alone, on one thread"
+    )
+    width = max(len(way["way"]) for way in item["ways"])
+    for way in item["ways"]:
+        name = f"{way['way']:<{width}}"
+        if way["left_out"]:
+            yield f"· {name}  not tried: {way['left_out']}"
+        elif way["position"] is None:
+            yield f"✓ {name}  the same bits"
+        else:
+            yield (
+                f"✗ {name}  other bits from position {way['position']:,} on (word {way['word']}); "
+                f"{100 * way['share']:.3g} % of the scores, by {way['largest']:.0e} of the largest at most"
+            )
+    if item["proved"]:
+        yield (
+            f"Claimed for all words: the same bits in any evaluation order  [{item['proved']}]; "
+            "`nerode verify` checks it"
+        )
+    else:
+        yield "These words were tested; nothing is proved about other words or other orders"
+
+
 def _equal_lines(item: Mapping[str, Any]) -> Iterable[str]:
     """An automaton that is the target; what that says about the network depends on how it was found."""
     network = item["network"]
