@@ -4,9 +4,10 @@ Open `examination` first: what `nerode analyse` computes. `subject` loads the ne
 """
 
 from nerode.analysis.aspects.metric_automata import metric
+from nerode.analysis.aspects.same_bits import same_bits
 from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
 from nerode.analysis.mending import choose_method, mend
-from nerode.analysis.probes import answer_words
+from nerode.analysis.probes import answer_words, read_word
 from nerode.analysis.recipes import recipe
 from nerode.analysis.standing import compare_standing
 from nerode.analysis.subject import (
@@ -29,7 +30,9 @@ __all__ = [
     "load_subject",
     "mend",
     "metric",
+    "read_word",
     "recipe",
     "require_own_models",
+    "same_bits",
     "score_import",
 ]

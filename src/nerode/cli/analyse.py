@@ -30,7 +30,7 @@ from nerode.core import (
 )
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
-from nerode.proofs.folder import MODEL_FOLDER
+from nerode.proofs import MODEL_FOLDER
 from nerode.records import ANALYSIS_FORMAT, analysis_json
 from nerode.report import analysis_page, analysis_view, bits_lines, extraction_lines, make_console
 from nerode.study import settled_run, study_memorisation
@@ -185,9 +185,7 @@ def _show_bits(folder: Path, *, as_json: bool, budget: Budget, **options: Any) -
 
     Beside a compiled network, the model with its weights is looked at as well.
     """
-    from nerode.analysis import load_subject
-    from nerode.analysis.aspects.same_bits import same_bits
-    from nerode.analysis.probes import read_word
+    from nerode.analysis import load_subject, read_word, same_bits
 
     found = []
     for place in (folder, folder / MODEL_FOLDER):

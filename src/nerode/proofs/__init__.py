@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from nerode.proofs.certification import certify
     from nerode.proofs.coq import CoqFile, NotPrintable, folder_to_coq
     from nerode.proofs.folder import (
+        MODEL_FOLDER,
         check,
         check_folder,
         claim_network_folder,
         graph_claims,
+        read_certificate,
         read_float_certificate,
         read_language,
         read_network,
@@ -78,8 +80,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.certification": "certify",
         "nerode.proofs.coq": "CoqFile NotPrintable folder_to_coq",
         "nerode.proofs.folder": (
-            "check check_folder claim_network_folder graph_claims read_float_certificate read_language "
-            "read_network stated_claims write_certificate write_folder"
+            "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
+            "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
         ),
         "nerode.proofs.formal": "CHECKED FORMAL formal_senses levels",
         "nerode.proofs.polished": (

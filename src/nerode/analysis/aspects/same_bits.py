@@ -21,8 +21,7 @@ from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.models import dtype_name, is_stateful
 from nerode.models.network_module import CompiledModel
-from nerode.proofs import ANY_ORDER, CERTIFICATE_FILE
-from nerode.proofs.folder import read_certificate
+from nerode.proofs import ANY_ORDER, CERTIFICATE_FILE, read_certificate
 
 CHUNKS = (1, 7, 64)
 """Letters that are read at once; with 1 by `forward`, which need not do what `step` does."""
@@ -60,7 +59,7 @@ class WayOfReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SameBits:
-    """What the ways to read words do to the bits of a model's scores.
+    """The bits of a model's scores in several ways to read words.
 
     Attributes:
         name: of the model.
@@ -214,7 +213,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _compared(way: str, plain: Tensor, found: Tensor) -> WayOfReading:
-    """Where the scores (words, time, outputs) of a way have other bits."""
+    """The first place at which the scores (words, time, outputs) of a way have other bits."""
     differs = (_bytes(plain) != _bytes(found)).any(-1)
     if not differs.any():
         return WayOfReading(way=way)
