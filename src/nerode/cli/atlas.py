@@ -27,7 +27,7 @@ from nerode.cli.options import (
 from nerode.cli.progress import Progress
 from nerode.core import Budget, InputError, claim_file, enforce, plural, to_mapping, write_atomically
 from nerode.languages.bestiary import BESTIARY, find_language, suite as suite_rows
-from nerode.report import AtlasEntry, atlas_page, count_open, entry_from_json, entry_of, read_highlights
+from nerode.report import AtlasEntry, atlas_page, count_open, entry_from_json, entry_of
 from nerode.study import StudyCache, declared_verdicts, for_all_languages, study_named
 from nerode.verdict import Sense, Status
 
@@ -61,7 +61,6 @@ def atlas(
     claim_file(output, force=options["force"])
     # What cannot be read stops the work before it begins, not after an hour.
     trained = read_trained(options["experiments"], options["runs"])
-    highlights = read_highlights(options["experiments"])
     command = _command()
     found = dict(_progress(_entries(names, output, options, budget), len(names)))
     entries = [found[name] for name in names]
@@ -72,7 +71,6 @@ def atlas(
         command=command,
         trained=trained,
         declared=declared_verdicts(trained, names, sense),
-        highlights=highlights,
     )
     write_atomically(output, page)
     if as_json:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from nerode.report.pages.atlas import atlas_page, count_open
     from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
     from nerode.report.pages.claims import claims_page
-    from nerode.report.pages.highlights import read_highlights
     from nerode.report.pages.language import explain_page, view_language
     from nerode.report.pages.render import Bibliography, environment
     from nerode.report.pages.report import analysis_page, report_page
@@ -58,7 +57,6 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.pages.atlas": "atlas_page count_open",
         "nerode.report.pages.atlas_entry": "AtlasEntry entry_from_json entry_of",
         "nerode.report.pages.claims": "claims_page",
-        "nerode.report.pages.highlights": "read_highlights",
         "nerode.report.pages.language": "explain_page view_language",
         "nerode.report.pages.render": "Bibliography environment",
         "nerode.report.pages.report": "analysis_page report_page",

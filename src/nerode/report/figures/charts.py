@@ -43,16 +43,12 @@ class ChartLine:
         points: x and y, in order; y is None where it is missing.
         name: tells it from the others of its series ("seed 3"); may be empty.
         thin: whether it is one of many.
-        edge: x, least and largest value behind each point; empty for none.
-        texts: the value of each point as text; empty for its number.
     """
 
     series: str
     points: tuple[tuple[float, float | None], ...]
     name: str = ""
     thin: bool = False
-    edge: tuple[tuple[float, float, float], ...] = ()
-    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +69,10 @@ class LineChart(Figure):
         y_title: of the axis.
         lines: the curves.
         marks: places on the x axis.
-        columns: names of the places 0, 1, … of the x axis, where these are no numbers.
-        shares: whether the y axis goes from 0 to 100 %.
         log_x: whether equal factors along x take equal room; what is not above 0 is left out.
         log_y: the same along y.
         zero: whether y = 0 is inside the figure (only without `log_y`).
         caption: below the figure.
-        height: of the plane, in pixels.
     """
 
     title: str
@@ -87,13 +80,10 @@ class LineChart(Figure):
     y_title: str
     lines: tuple[ChartLine, ...]
     marks: tuple[Mark, ...] = ()
-    columns: tuple[str, ...] = ()
-    shares: bool = False
     log_x: bool = False
     log_y: bool = False
     zero: bool = False
     caption: str = ""
-    height: int = 190
 
     def __post_init__(self) -> None:
         names = [(line.series, line.name) for line in self.lines]
@@ -126,39 +116,29 @@ class LineChart(Figure):
         # A place between the curves is worth a look; one far beyond them would squeeze them.
         marks = [mark for mark in self.marks if xs and min(xs) <= mark.x <= max(xs) * 1.5]
         x, y = self._x_axis(xs, marks), self._y_axis(ys)
-        plot = Plot(width=width, height=float(self.height), x=x, y=y, above=MARK_HEIGHT * len(marks))
+        plot = Plot(width=width, height=190.0, x=x, y=y, above=MARK_HEIGHT * len(marks))
         for row, mark in enumerate(marks):
             plot.mark_x(mark.x, mark.label, row=row)
         places = {name: i for i, name in enumerate(self.series)}
         with_dots = sum(len(points) for _, points in found) <= 40 * _MOST_DOTS
         for line, points in sorted(found, key=lambda item: not item[0].thin):
             place = places[line.series]
-            plot.band(line.edge, place)
             width_, opacity = (1.0, 0.5) if line.thin else (2.2, 1.0)
             plot.line(points, place, width=width_, opacity=opacity)
             if with_dots and len(points) <= _MOST_DOTS and not line.thin:
-                for i, (px, py) in enumerate(points):
+                for px, py in points:
                     if py is not None:
-                        plot.dot(px, py, place, tip=self._tip(line, i, px, py), size=2.6)
+                        plot.dot(px, py, place, tip=self._tip(line, px, py), size=2.6)
         return plot
 
-    def _tip(self, line: ChartLine, i: int, x: float, y: float) -> str:
-        text = line.texts[i] if line.texts else f"{y:.4g}"
-        place = self.columns[int(x)] if self.columns else f"{x:,.6g}"
-        return f"{f'{line.series} {line.name}'.rstrip()}: {text} at {place}"
+    def _tip(self, line: ChartLine, x: float, y: float) -> str:
+        return f"{f'{line.series} {line.name}'.rstrip()}: {y:.4g} at {x:,.6g}"
 
     def _x_axis(self, xs: Sequence[float], marks: Sequence[Mark]) -> Scale:
-        if self.columns:
-            last = len(self.columns) - 1
-            ticks = tuple((float(i), name) for i, name in enumerate(self.columns))
-            return Scale(title=self.x_title, low=-0.2, high=last + 0.2, ticks=ticks)
         ends = [*xs, *(mark.x for mark in marks)] or [1.0]
         return number_axis(self.x_title, min(ends), max(ends), log=self.log_x)
 
     def _y_axis(self, ys: Sequence[float]) -> Scale:
-        if self.shares:
-            ticks = tuple((share, f"{100 * share:.0f}") for share in (0.0, 0.5, 1.0))
-            return Scale(title=self.y_title, low=-0.03, high=1.03, ticks=ticks)
         if self.log_y:
             return number_axis(self.y_title, min(ys, default=1.0), max(ys, default=1.0), log=True)
         return number_axis(self.y_title, *fitted(ys, low=0 if self.zero else None))

@@ -256,14 +256,6 @@ class Plot:
         if curves:
             self.add(*curves, series=series)
 
-    def band(self, edge: Sequence[tuple[float, float, float]], series: int) -> None:
-        """Adds the area between the least and the largest value of each place."""
-        points = [self.at(px, high) for px, _, high in edge]
-        points += [self.at(px, low) for px, low, _ in reversed(edge)]
-        if len(points) > 2:
-            area = Curve(points=tuple(points), closed=True, ink=Ink(fill=colour(series), opacity=0.14))
-            self.add(area, series=series)
-
     def dot(
         self,
         x: float,

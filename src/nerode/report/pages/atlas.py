@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from nerode.core import plural
 from nerode.report.pages.atlas_entry import LANGUAGE_KINDS, AtlasEntry, AtlasNetwork
-from nerode.report.pages.highlights import Highlight
 from nerode.report.pages.language import FINDINGS, OutcomeLine, outcome_line
 from nerode.report.pages.render import Bibliography, render
 from nerode.report.tables.verdicts import FAMILY_ORDER, SENSE_TITLES, VerdictText, family_title, sense_title
@@ -64,7 +63,6 @@ def atlas_page(
     command: str = "",
     trained: Sequence[TrainingOutcome] = (),
     declared: Mapping[tuple[str, str], str] | None = None,
-    highlights: Sequence[Highlight] = (),
 ) -> str:
     """Returns one HTML file with all languages; it needs no network, and a script only for comfort.
 
@@ -74,7 +72,6 @@ def atlas_page(
         command: the command line that made the page.
         trained: what training found.
         declared: verdicts by language and class, for trained models that declare one.
-        highlights: comparisons for the top of the page.
     """
     groups = list(dict.fromkeys(entry.group for entry in entries))
     entries = sorted(entries, key=lambda e: (LANGUAGE_KINDS.index(e.kind), groups.index(e.group)))
@@ -138,7 +135,6 @@ def atlas_page(
         verdicts=verdicts,
         readings=READINGS,
         findings=FINDINGS,
-        highlights=highlights,
     )
 
 
