@@ -116,9 +116,9 @@ def _register_displays() -> None:
     from nerode.core import Displays, register_displays
 
     def load() -> Displays:
-        from nerode.report.notebook import html_of, svg_of
+        from nerode.report.notebook import FORMS, html_of, svg_of
 
-        return Displays(html=html_of, svg=svg_of)
+        return Displays(html=html_of, svg=svg_of, forms=FORMS)
 
     register_displays(load)
 

@@ -19,15 +19,24 @@ from nerode.languages import (
     difference,
     distinguishing_word,
     intersection,
+    left_quotient,
     minimise,
     over_one_alphabet,
+    reverse,
+    right_quotient,
     union,
 )
 from nerode.languages.formats import FORMATS, automaton_files, write_automaton
 from nerode.languages.pastltl import to_text as formula_text
 from nerode.languages.regex import dfa_to_regex, to_text as regex_text
 
-OPERATIONS = {"and": intersection, "or": union, "minus": difference}
+OPERATIONS = {
+    "and": intersection,
+    "or": union,
+    "minus": difference,
+    "after": left_quotient,
+    "before": right_quotient,
+}
 
 
 def monoid_tables(dfa: Dfa, budget: Budget) -> dict[str, Any]:
@@ -70,9 +79,14 @@ def _automaton(text: str, reading: LanguageReading, budget: Budget) -> Dfa:
 
 @click.command(cls=Command)
 @click.argument("language", metavar="LANG")
-@click.option("--and", "and_", metavar="LANG", multiple=True, help="Intersect with this language.")
-@click.option("--or", "or_", metavar="LANG", multiple=True, help="Unite with this language.")
+@click.option("--and", "and", metavar="LANG", multiple=True, help="Intersect with this language.")
+@click.option("--or", "or", metavar="LANG", multiple=True, help="Unite with this language.")
 @click.option("--minus", metavar="LANG", multiple=True, help="Take the words of this language away.")
+@click.option("--after", metavar="LANG", multiple=True, help="Take what may follow a word of this language.")
+@click.option(
+    "--before", metavar="LANG", multiple=True, help="Take what may stand before a word of this language."
+)
+@click.option("--reverse", "reversed_", is_flag=True, help="Read the words from right to left.")
 @click.option("--complement", "complemented", is_flag=True, help="Take the complement, after the others.")
 @click.option("--as", "form", type=click.Choice(TEXTS), help="Format; by default the end of the file name.")
 @click.option("-o", "--out", type=PATH, help="File to write; without it, print.")
@@ -82,14 +96,13 @@ def _automaton(text: str, reading: LanguageReading, budget: Budget) -> Dfa:
 def convert(
     language: str,
     complemented: bool,
+    reversed_: bool,
     form: str | None,
     out: Path | None,
     force: bool,
-    and_: tuple[str, ...],
-    or_: tuple[str, ...],
-    minus: tuple[str, ...],
     reading: LanguageReading,
     budget: Budget,
+    **others: tuple[str, ...],
 ) -> None:
     """Write the minimal automaton of LANG in another format, or as an expression or a table.
 
@@ -101,6 +114,7 @@ def convert(
     nerode convert model.dot --as regex
     nerode convert "(ab)*" --and "[ab]*bb[ab]*" --complement -o rest.att
     nerode convert "[ab]*a[ab]*" --as ltl
+    nerode convert "a*b*c" --before c --reverse --as regex
     """
     if form is None and out is None:
         raise InputError(f"nothing says in which format; give --as ({', '.join(TEXTS)}) or -o FILE")
@@ -108,9 +122,10 @@ def convert(
         for place in automaton_files(out) if form is None else (out,):
             claim_file(place, force=force)
     found = _automaton(language, reading, budget)
-    for name, others in (("and", and_), ("or", or_), ("minus", minus)):
-        for other in others:
-            found = OPERATIONS[name](found, _automaton(other, reading, budget), budget)
+    for name, operation in OPERATIONS.items():
+        for other in others[name]:
+            found = operation(found, _automaton(other, reading, budget), budget)
+    found = reverse(found, budget) if reversed_ else found
     found = minimise(complement(found) if complemented else found)
     if form is None:
         assert out is not None

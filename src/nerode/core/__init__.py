@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MissingExtra,
         Shown,
         attach,
+        in_form,
         load_extra,
         missing_extra,
         register_displays,
@@ -91,7 +92,7 @@ __getattr__, __dir__, __all__ = attach(
             "PLUGIN_GROUPS Reference Registry Work add_plugins from_mapping stream to_mapping work"
         ),
         "nerode.core.doors": (
-            "Displays MissingExtra Shown attach load_extra missing_extra register_displays to_frame"
+            "Displays MissingExtra Shown attach in_form load_extra missing_extra register_displays to_frame"
         ),
         "nerode.core.errors": (
             "BudgetExceeded FormatError InputError NerodeError NotCompilable PatternError UnknownName plural"

@@ -114,10 +114,11 @@ Draw = Callable[[object], str | None]
 
 
 class Displays(NamedTuple):
-    """Functions that draw any value; None where a value has no such drawing."""
+    """Functions that draw any value, None where a value has no such drawing; and other forms by name."""
 
     html: Draw
     svg: Draw
+    forms: Mapping[str, Callable[..., Any]]
 
 
 _load: Callable[[], Displays] | None = None
@@ -127,6 +128,13 @@ def register_displays(load: Callable[[], Displays]) -> None:
     """Sets where drawings come from; `load` is called each time one is needed, never before."""
     global _load
     _load = load
+
+
+def in_form(name: str, value: object, **options: Any) -> Any:
+    """Returns a value in a form that a later stage makes: "regex", "ltl", "monoid" or "draw"."""
+    if _load is None:
+        raise InputError("import nerode first, which says where the forms of a language come from")
+    return _load().forms[name](value, **options)
 
 
 class Shown:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
         distinguishing_word,
         intersection,
         is_equivalent,
+        left_quotient,
         over_one_alphabet,
         prefix_closure,
+        reverse,
+        right_quotient,
         union,
     )
     from nerode.languages.questions import (
@@ -68,8 +71,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.languages.moore": "Moore",
         "nerode.languages.notation": "distinct_subtrees",
         "nerode.languages.operations": (
-            "complement difference distinguishing_word intersection is_equivalent over_one_alphabet "
-            "prefix_closure union"
+            "complement difference distinguishing_word intersection is_equivalent left_quotient "
+            "over_one_alphabet prefix_closure reverse right_quotient union"
         ),
         "nerode.languages.questions": (
             "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question "

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nerode.core import Budget, InputError, Shown
+from nerode.core import Budget, InputError, Shown, in_form
 from nerode.languages.alphabet import END, Alphabet, Word, WordLike
 from nerode.languages.determinise import minimise
 from nerode.languages.dfa import Dfa
+from nerode.languages.operations import (
+    complement,
+    concatenate,
+    difference,
+    distinguishing_word,
+    intersection,
+    is_empty,
+    left_quotient,
+    reverse,
+    right_quotient,
+    star,
+    union,
+)
 from nerode.languages.sampling import sample_accepted
 
 
@@ -109,6 +124,127 @@ class Language(Shown, ABC):
             found.append(self.legal(configuration))
         return found
 
+    def words(self, *, longest: int | None = None) -> Iterator[str]:
+        """Yields the words as text, by length and then by alphabet; without end if there are so many.
+
+        Args:
+            longest: the length after which it ends.
+        """
+        todo: deque[tuple[Any, Word]] = deque([(self.initial(), ())])
+        while todo:
+            configuration, word = todo.popleft()
+            legal = self.legal(configuration)
+            if legal.end:
+                yield self.alphabet.decode(word)
+            if longest is None or len(word) < longest:
+                todo.extend((self.advance(configuration, a), (*word, a)) for a in sorted(legal.symbols))
+
+    def __contains__(self, word: WordLike) -> bool:
+        """Whether a word is in the language."""
+        return self.accepts(word)
+
+    def __and__(self, other: Language) -> RegularLanguage:
+        """Returns the words of both languages."""
+        return self._joined(other, intersection, "&")
+
+    def __or__(self, other: Language) -> RegularLanguage:
+        """Returns the words of one of the languages, or of both."""
+        return self._joined(other, union, "|")
+
+    def __sub__(self, other: Language) -> RegularLanguage:
+        """Returns the words of this language that are not in the other."""
+        return self._joined(other, difference, "-")
+
+    def __add__(self, other: Language) -> RegularLanguage:
+        """Returns the words of this language, each followed by one of the other."""
+        return self._joined(other, concatenate, "+")
+
+    def __invert__(self) -> RegularLanguage:
+        """Returns the words over the alphabet that are not in the language."""
+        return _named(f"~({self.name})", complement(self.dfa()))
+
+    def star(self) -> RegularLanguage:
+        """Returns the words that are made of any number of words of this language."""
+        return _named(f"({self.name})*", star(self.dfa()))
+
+    def reverse(self) -> RegularLanguage:
+        """Returns the words read from right to left."""
+        return _named(f"reverse of {self.name}", reverse(self.dfa()))
+
+    def left_quotient(self, prefixes: Language | WordLike) -> RegularLanguage:
+        """Returns what may follow a word, or a word of a language, to end in this language."""
+        return self._quotient(prefixes, left_quotient, "after")
+
+    def right_quotient(self, suffixes: Language | WordLike) -> RegularLanguage:
+        """Returns what may stand before a word, or a word of a language, to end in this language."""
+        return self._quotient(suffixes, right_quotient, "before")
+
+    def difference_from(self, other: Language) -> str | None:
+        """Returns the shortest word that is in exactly one of two languages; None if they are equal."""
+        left, right = self.dfa(), other.dfa()
+        word = distinguishing_word(left, right)
+        # The word is over the letters of both, in the order of the shared alphabet.
+        return None if word is None else intersection(left, right).alphabet.decode(word)
+
+    def __le__(self, other: Language) -> bool:
+        """Whether all words of this language are in the other."""
+        return is_empty(difference(self.dfa(), other.dfa()))
+
+    def __ge__(self, other: Language) -> bool:
+        """Whether all words of the other language are in this one."""
+        return other <= self
+
+    def to_regex(self, budget: Budget | None = None) -> str:
+        """Returns a regular expression."""
+        return str(in_form("regex", self, budget=budget))
+
+    def to_ltl(self, budget: Budget | None = None) -> str:
+        """Returns a formula of past temporal logic.
+
+        Raises:
+            InputError: if the language is not star-free.
+        """
+        return str(in_form("ltl", self, budget=budget))
+
+    @property
+    def monoid(self) -> Any:
+        """The transition monoid of the minimal automaton."""
+        return in_form("monoid", self)
+
+    def draw(self, path: Any = None, **options: Any) -> str | bytes:
+        """Returns a drawing and writes it if a path is given, as `nerode.draw` does."""
+        return in_form("draw", self, path=path, **options)  # type: ignore[no-any-return]
+
+    def _joined(self, other: Language, operation: Callable[[Dfa, Dfa], Dfa], sign: str) -> RegularLanguage:
+        if not isinstance(other, Language):
+            raise InputError(f"{sign} joins two languages; nerode.language(…) makes one of {other!r}")
+        return _named(f"({self.name}) {sign} ({other.name})", operation(self.dfa(), other.dfa()))
+
+    def _quotient(
+        self, given: Language | WordLike, operation: Callable[[Dfa, Dfa], Dfa], where: str
+    ) -> RegularLanguage:
+        if isinstance(given, Language):
+            return _named(f"{self.name} {where} {given.name}", operation(self.dfa(), given.dfa()))
+        word = self.alphabet.encode(given)
+        return _named(
+            f"{self.name} {where} {self.alphabet.decode(word)}",
+            operation(self.dfa(), _only(word, self.alphabet)),
+        )
+
+
+def _only(word: Word, alphabet: Alphabet) -> Dfa:
+    """Returns the automaton of one word."""
+    count = len(word) + 2
+    table = np.full((count, len(alphabet)), count - 1, dtype=np.int32)
+    for place, letter in enumerate(word):
+        table[place, letter] = place + 1
+    return Dfa(alphabet=alphabet, transitions=table, start=0, accepting=np.arange(count) == len(word))
+
+
+def _named(name: str, dfa: Dfa) -> RegularLanguage:
+    """Returns the language of an automaton that operations have made."""
+    return RegularLanguage(name=name, automaton=dfa, convention=f"the words of {name}")
+
 
 def merged_names(given: Dfa, minimal: Dfa, names: Sequence[str]) -> tuple[str, ...]:
     """Returns the names of the states of a minimal automaton: those of all states that became each.
@@ -152,6 +288,17 @@ class RegularLanguage(Language):
     kind = "regular"
     regular = True
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same words, whatever they are called and whatever letters they do not use."""
+        if not isinstance(other, Language) or not other.regular:
+            return NotImplemented
+        known = other if isinstance(other, RegularLanguage) else _named(other.name, other.dfa())
+        return _used(self.automaton) == _used(known.automaton)
+
+    def __hash__(self) -> int:
+        """Returns a number that languages with the same words share."""
+        return hash(_used(self.automaton))
+
     def __post_init__(self) -> None:
         given = self.automaton
         if not given.alphabet.symbols:
@@ -189,3 +336,19 @@ class RegularLanguage(Language):
     def sample(self, length: int, rng: np.random.Generator) -> Word:
         """A uniformly random accepted word of this length."""
         return sample_accepted(self.automaton, length, rng)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _used(dfa: Dfa) -> Dfa:
+    """Returns the minimal automaton over the letters that occur in words: one for each set of words."""
+    rows = dfa.live[:, None] & dfa.legal
+    letters = sorted(dfa.alphabet.symbols[a] for a in np.flatnonzero(rows.any(0)))
+    columns = [dfa.alphabet.index(letter) for letter in letters]
+    return minimise(
+        Dfa(
+            alphabet=Alphabet(tuple(letters)),
+            transitions=dfa.transitions[:, columns],
+            start=dfa.start,
+            accepting=dfa.accepting,
+        )
+    )

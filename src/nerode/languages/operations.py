@@ -105,6 +105,21 @@ def reverse(dfa: Dfa, budget: Budget | None = None) -> Dfa:
     return _determinised(dfa.alphabet, edges, starts, np.array([dfa.start]), budget)
 
 
+def left_quotient(dfa: Dfa, prefixes: Dfa, budget: Budget | None = None) -> Dfa:
+    """Returns the automaton of the words v such that u v is in the language for some u of another one."""
+    dfa, prefixes = over_one_alphabet(dfa, prefixes)
+    pairs, _ = _reachable_pairs(dfa, prefixes, budget)
+    starts = set(pairs[0][prefixes.accepting[pairs[1]]].tolist())
+    return _determinised(dfa.alphabet, _edges(dfa), starts, np.flatnonzero(dfa.accepting), budget)
+
+
+def right_quotient(dfa: Dfa, suffixes: Dfa, budget: Budget | None = None) -> Dfa:
+    """Returns the automaton of the words u such that u v is in the language for some v of another one."""
+    dfa, suffixes = over_one_alphabet(dfa, suffixes)
+    ends = reverse(left_quotient(reverse(dfa, budget), reverse(suffixes, budget), budget), budget)
+    return minimise(ends)
+
+
 def prefix_closure(dfa: Dfa) -> Dfa:
     """Returns the automaton of the prefixes of words of the language."""
     return minimise(_accepting(dfa, dfa.live))

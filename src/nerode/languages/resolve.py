@@ -7,7 +7,6 @@ be too large to write down) and "n-gram" (a model).
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
@@ -15,13 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nerode.core import Budget, FormatError, InputError, NerodeError, UnknownName, read_json
+from nerode.core import Budget, FormatError, InputError, NerodeError, UnknownName, read_json, read_text
 from nerode.languages.alphabet import Alphabet
 from nerode.languages.bestiary import BESTIARY, lookup_language
 from nerode.languages.brackets import Dyck
 from nerode.languages.counters import CounterLanguage, CounterMachine, CounterRule
 from nerode.languages.dfa import Dfa
 from nerode.languages.formats import FORMATS, read_language
+from nerode.languages.formats.counter_program import SUFFIX, counter_program
 from nerode.languages.groups.word_problems import GENERATORS_SUFFIX, is_monoid_name
 from nerode.languages.language import Language, RegularLanguage
 from nerode.languages.ngrams import (
@@ -37,6 +37,7 @@ from nerode.languages.ngrams import (
 from nerode.languages.ngrams.files import FORMAT as NGRAM_MODEL, MAX_BYTES
 from nerode.languages.pastltl import formula_language
 from nerode.languages.regex import regular_language
+from nerode.languages.sampling.counters import ConfigurationSampler
 
 FORMAT = "nerode-language"
 VERSION = 1
@@ -129,14 +130,15 @@ def _defined_language(definition: Json, name: str, convention: str) -> Language:
         case "dfa":
             return RegularLanguage(name=name, automaton=_read_dfa(definition), convention=convention)
         case "counters":
+            machine = _read_machine(definition)
             return CounterLanguage(
                 name=name,
-                machine=_read_machine(definition),
+                machine=machine,
                 convention=convention,
                 family="counter",
                 parameters={},
-                sampler=functools.partial(_no_sampler, name),
-                distribution="none: read from a file",
+                sampler=ConfigurationSampler(machine),
+                distribution="uniform over the words of this length",
             )
         case "brackets":
             pairs, depth = tuple((o, c) for o, c in definition["pairs"]), definition["depth"]
@@ -230,12 +232,9 @@ def _read_machine(data: Json) -> CounterMachine:
     )
 
 
-def _no_sampler(name: str, length: int, rng: object, max_depth: int | None) -> tuple[int, ...]:
-    raise InputError(f"{name} was read from a file, which does not say how to sample; use the named language")
-
-
 _AUTOMATA = tuple(suffix for row in FORMATS.values() for suffix in row.suffixes)
 _NGRAMS = (".arpa", ".rules")
+_FILES = (*_AUTOMATA, SUFFIX, *_NGRAMS)
 _LONGEST_PATH = 4096
 """Characters of a text that may still be a path."""
 
@@ -305,7 +304,7 @@ def looks_like_a_file(text: str) -> bool:
     """Returns whether a text is read as the path of a file rather than as a name or a pattern."""
     if len(text) >= _LONGEST_PATH or "\0" in text:
         return False
-    if text.lower().endswith((*_AUTOMATA, *_NGRAMS)):
+    if text.lower().endswith(_FILES):
         return True
     path = Path(text)
     try:
@@ -326,15 +325,19 @@ def _is_folder(text: str) -> bool:
 
 def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> Language:
     name = path.name.lower()
-    if not name.endswith((*_AUTOMATA, *_NGRAMS)):
+    if not name.endswith(_FILES):
         inside = path / "language.json"
         if inside.is_file():
             return _read_file(inside, letters, budget)
         kind = "folder" if path.is_dir() else "file"
         raise InputError(
-            f"the {kind} {str(path)!r} is no language: files end in {', '.join((*_AUTOMATA, *_NGRAMS))}; "
+            f"the {kind} {str(path)!r} is no language: files end in {', '.join(_FILES)}; "
             "give such a file, or add --regex to read the text as a pattern"
         )
+    if name.endswith(SUFFIX):
+        if letters is not None:
+            raise InputError(f"{path} says what its alphabet is; leave --alphabet out")
+        return counter_program(read_text(path), path=path)
     form = _json_format(path) if name.endswith(".json") else None
     if form not in (FORMAT, NGRAM_MODEL) and not name.endswith(_NGRAMS):
         return read_language(path, alphabet=letters, budget=budget)

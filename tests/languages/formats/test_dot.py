@@ -175,7 +175,7 @@ def test_thousands_of_open_braces_are_no_recursion() -> None:
         ('alphabet="a,a"', 3, "the alphabet has 'a' twice in it"),
         ('alphabet="ε"', 3, "the alphabet has the empty word in it"),
         ("alphabet=a; q -> q [label=b]", 3, "'b' is not in the alphabet {a}"),
-        ('q [shape=record, label="q|1"]', 2, "Moore machine"),
+        ('q -> q [label="a/0"] q -> r [label="a/0"]', 3, "one move for each state and letter"),
     ],
 )
 def test_errors_say_where_and_why(body: str, line: int, message: str) -> None:
@@ -193,7 +193,7 @@ def test_errors_say_where_and_why(body: str, line: int, message: str) -> None:
         ("digraph {", "not the end of the file"),
         ("digraph { q }", "no start state"),
         ("digraph { q -> r [label=a] }", "no start state"),
-        ('digraph { __start0 -> q; q -> q [label="a/0"] q -> q [label="b/1"] }', "Mealy machine"),
+        ('digraph { __start0 -> q; q [label="even"] q -> q [label="b"] }', "no state accepts, and 'q' has"),
     ],
 )
 def test_texts_that_are_no_automata(text: str, message: str) -> None:
@@ -234,9 +234,42 @@ MOORE = """digraph learned {
 }"""
 
 
-def test_a_moore_machine_without_accepting_states_is_not_the_empty_language() -> None:
-    with pytest.raises(FormatError, match=r"no state accepts.*Moore machines.*doublecircle") as caught:
-        parse("dot", MOORE, path=FILE)
-    assert caught.value.line == 2
+def test_the_words_of_a_moore_machine_are_followed_by_its_output() -> None:
+    dfa = parse("dot", MOORE, path=FILE)
+    assert dfa.alphabet.symbols == ("a", "/even", "/odd")
+    for length in range(6):
+        word = ["a"] * length
+        assert [dfa.accepts([*word, o]) for o in ("/even", "/odd")] == [length % 2 == 0, length % 2 == 1]
+        assert not dfa.accepts(word)
     said = MOORE.replace("{\n", '{\n  alphabet="a";\n', 1)
     assert not parse("dot", said, path=FILE).accepting.any()
+    for form in ("s0|even", "{s0|even}", "s0/even"):
+        other = MOORE.replace("s0: even", form)
+        assert parse("dot", other, path=FILE) == dfa
+
+
+def test_a_mealy_machine_has_an_output_for_each_letter() -> None:
+    dfa = read('q -> r [label="a / 0,b/ x"]; r -> q [label="a/1"]; r -> r [label="b / c,d"]')
+    assert dfa.alphabet.symbols == ("a", "b", "/0", "/1", "/c,d", "/x")
+    words = {("a", "/0"), ("b", "/x"), ("a", "a", "/1"), ("a", "b", "/c,d"), ("b", "b", "b", "a", "/1")}
+    assert all(dfa.accepts(word) for word in words)
+    assert not any(
+        dfa.accepts(word) for word in [(), ("/0",), ("a", "/1"), ("a", "a", "/0"), ("a", "/0", "a")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "letters"),
+    [
+        ("send(x,y)", ["send(x,y)"]),
+        ("recv(x,y),a[1,2],{p,q}", ["a[1,2]", "recv(x,y)", "{p,q}"]),
+        ("(,)", ["(", ")"]),
+        ("(,a,)", ["(", ")", "a"]),
+        ("f(g(x,y),z),b", ["b", "f(g(x,y),z)"]),
+        ("'a,b',c", ["'a,b'", "c"]),
+        ("',b", ["'", "b"]),
+        ("(a,b", ["(a", "b"]),
+    ],
+)
+def test_commas_inside_brackets_or_quotes_belong_to_the_letter(label: str, letters: list[str]) -> None:
+    assert list(read(f'q -> q [label="{label}"]').alphabet.symbols) == letters

@@ -33,11 +33,55 @@ def test_what_jflap_writes() -> None:
         assert dfa.accepts(word) is ("a" in word[-2:]), word
 
 
-def test_what_old_jflap_wrote_and_labels_of_several_characters() -> None:
-    dfa = read_automaton(DATA / "jflap4.jff")
-    assert dfa.alphabet.symbols == ("ab",)
-    assert dfa.transitions.tolist() == [[0]]
-    assert dfa.accepting.tolist() == [True]
+def test_labels_of_several_characters_are_read_letter_by_letter_unless_a_note_has_them() -> None:
+    with pytest.warns(UserWarning, match="'ab' is read as JFLAP reads it, one letter after the other"):
+        dfa = read_automaton(DATA / "jflap4.jff")
+    assert dfa.alphabet.symbols == ("a", "b")
+    assert [dfa.accepts(word) for word in ("", "ab", "a", "abab", "ba")] == [True, True, False, True, False]
+    noted = read(START + transition(0, 0, "ab") + "<note><text>alphabet: ab</text></note>")
+    assert noted.alphabet.symbols == ("ab",)
+
+
+@pytest.mark.parametrize(
+    ("expression", "accepted", "refused"),
+    [("a*b+!", ["", "b", "aab"], ["a", "ba"]), ("(a+b)*.", [".", "ab."], ["", "a"]), ("a|b", ["a|b"], ["a"])],
+)
+def test_regular_expressions(expression: str, accepted: list[str], refused: list[str]) -> None:
+    text = f"<structure><type>re</type><expression>{expression}</expression></structure>"
+    dfa = parse("jff", text, path=FILE)
+    assert all(map(dfa.accepts, accepted))
+    alphabet = dfa.alphabet.symbols
+    assert not any(dfa.accepts(word) for word in refused if set(word) <= set(alphabet))
+
+
+def test_a_regular_expression_that_is_none() -> None:
+    for expression, message in (("", "missing or empty"), ("(a", r"the expression '\(a'")):
+        text = f"<structure><type>re</type><expression>{expression}</expression></structure>"
+        with pytest.raises(FormatError, match=message):
+            parse("jff", text, path=FILE)
+
+
+def test_machines_with_outputs() -> None:
+    def machine(kind: str, *parts: str) -> Dfa:
+        text = f"<structure><type>{kind}</type><automaton>{''.join(parts)}</automaton></structure>"
+        return parse("jff", text, path=FILE)
+
+    states = '<state id="0"><initial/><output>x</output></state><state id="1"><output>y</output></state>'
+    moves = [transition(0, 1, "a"), transition(1, 0, "a")]
+    moore = machine("moore", states, *moves)
+    assert moore.alphabet.symbols == ("a", "/x", "/y")
+    assert [moore.accepts(word) for word in (["/x"], ["a", "/y"], ["a", "/x"])] == [True, True, False]
+    plain = '<state id="0"><initial/></state><state id="1"/>'
+    out = [
+        move.replace("</transition>", f"<transout>{o}</transout></transition>")
+        for move, o in zip(moves, "yx", strict=True)
+    ]
+    mealy = machine("mealy", plain, *out)
+    assert [mealy.accepts(word) for word in (["/x"], ["a", "/y"], ["a", "a", "/x"])] == [False, True, True]
+    with pytest.raises(FormatError, match="no <transout>"):
+        machine("mealy", plain, *moves)
+    with pytest.raises(FormatError, match="no <output>"):
+        machine("moore", plain, *moves)
 
 
 def test_states_keep_the_order_of_the_file_and_ids_are_only_names() -> None:
@@ -53,7 +97,11 @@ def test_a_note_gives_the_alphabet() -> None:
 
 
 def test_entities_of_xml_and_comments_inside_a_label() -> None:
-    assert read(START + transition(0, 0, "&amp;&#x3b5;<!-- c -->&lt;")).alphabet.symbols == ("&ε<",)
+    assert read(
+        START
+        + transition(0, 0, "&amp;&#x3b5;<!-- c -->&lt;")
+        + "<note><text>alphabet: &amp;ε&lt;</text></note>"
+    ).alphabet.symbols == ("&ε<",)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,17 @@ r"""Automata as DOT graphs, `.dot` and `.gv`, as AALpy, automata-lib and graphvi
 - An accepting state has shape=doublecircle or peripheries=2.
 - A start state is where an unlabelled edge leads that leaves an invisible node (shape none, point, plain or
   plaintext, style=invis, or a name that begins with `__start`) without edges into it.
-- An edge has label="a" or, for several letters, label="a,b" (a comma or a line break between them). Inside a
-  label `\` takes the special meaning from the next character: `\,` is a comma, `\\` a backslash. `ε` is the
-  empty word, `\ε` the letter ε. Entities such as `&amp;` are read as they stand.
+- An edge has label="a" or, for several letters, label="a,b" (a comma or a line break between them). Commas
+  inside brackets or quotes, as in `send(x,y)`, belong to the letter. Inside a label `\` takes the special
+  meaning from the next character: `\,` is a comma, `\\` a backslash. `ε` is the empty word, `\ε` the letter
+  ε. Entities such as `&amp;` are read as they stand.
 - The graph attribute `alphabet`, written like a label, gives the letters in order; without it they are those
   of the edges, sorted.
-- Other attributes only matter to a drawing. Machines with output (Mealy, Moore) are refused, and so is a
-  graph without accepting states whose states have labels, unless it gives its alphabet.
+- A graph without accepting states is a Mealy machine if every label is of the form in/out, and a Moore
+  machine if the label of every state is of the form name|out, name/out or name: out. The words of a machine
+  are those of its letters, each followed by the output that answers it, written /out.
+- Other attributes only matter to a drawing. Another graph without accepting states whose states have labels
+  is refused, unless it gives its alphabet.
 
 A text is cut into tokens with line and column, these become nodes and edges with their attributes
 (`DotGraph`), and these an automaton.
@@ -21,13 +25,19 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from nerode.core import MARK, Budget, FormatError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, writable_symbols
+from nerode.languages.formats.moves import (
+    Move,
+    Outline,
+    mealy_outline,
+    moore_outline,
+    writable_symbols,
+)
 
 _TOKEN = re.compile(
     r"""
@@ -336,6 +346,9 @@ _START = "__start"
 _LABEL_PIECE = re.compile(r"\\?.", re.DOTALL)
 _BACKSLASH = re.compile(r"\\(.)", re.DOTALL)
 _BREAKS = frozenset({",", "\n", r"\n", r"\l", r"\r"})
+_CLOSING = {"(": ")", "[": "]", "{": "}", '"': '"', "'": "'"}
+_GROUPING = frozenset("()[]{}\"'")
+_STATE_OUTPUT = re.compile(r"\{?(?P<name>[^|/:]*)(?:\||/|: )(?P<out>[^|]*[^|}\s])\}?\s*")
 _SUBSTITUTIONS = frozenset({r"\E", r"\G", r"\H", r"\L", r"\N", r"\T"})
 _INVISIBLE = frozenset({"none", "point", "plain", "plaintext"})
 
@@ -360,39 +373,42 @@ def outline_from_dot(text: str, *, path: Path, budget: Budget) -> Outline:
         raise FormatError(
             "no start state", path=path, hint=f'Add: {_START}0 [shape=none, label=""]; {_START}0 -> STATE'
         )
-    accepting = [states[name] for name in states if _is_accepting(graph.nodes[name], path)]
-    moves = [
-        Move(states[edge.source], symbol, states[edge.target], edge.line)
-        for edge in edges
-        if edge.source not in entries
-        for symbol in _symbols_of(edge, path)
-    ]
-    if (
-        not accepting
-        and moves
-        and all(move.symbol is not None and "/" in move.symbol[1:-1] for move in moves)
-    ):
-        raise FormatError(
-            "no state accepts and every label is of the form in/out: this is a Mealy machine", path=path
-        )
+    accepting = [states[name] for name in states if _is_accepting(graph.nodes[name])]
+    moves = [edge for edge in edges if edge.source not in entries]
     declared = graph.attributes.get("alphabet")
-    labelled = [name for name in states if _text(graph.nodes[name].attributes, "label") not in ("", name)]
-    if not accepting and declared is None and labelled:
-        raise FormatError(
-            f"no state accepts, and {excerpt(labelled[0])} has a label: Moore machines are not read",
-            path=path,
-            line=graph.nodes[labelled[0]].line,
-            hint='Mark accepting states with shape=doublecircle; alphabet="a,b" in the graph says that the '
-            "empty language is meant",
-        )
-    return Outline(
+    outline = Outline(
         path=path,
         num_states=len(states),
-        moves=moves,
+        moves=[],
         starts=starts,
         accepting=accepting,
         symbols=None if declared is None else _declared_symbols(declared, path),
     )
+    pairs = None if accepting else _mealy_labels(moves, path)
+    if pairs is not None:
+        found = [(Move(states[e.source], a, states[e.target], e.line), o) for e, a, o in pairs]
+        return mealy_outline(replace(outline, moves=[move for move, _ in found]), [o for _, o in found])
+    outline = replace(
+        outline,
+        moves=[
+            Move(states[edge.source], symbol, states[edge.target], edge.line)
+            for edge in moves
+            for symbol in _symbols_of(edge, path)
+        ],
+    )
+    outputs = [_output(graph.nodes[name]) for name in states]
+    if not accepting and all(outputs) and declared is None:
+        return moore_outline(outline, [text for text in outputs if text])
+    labelled = [name for name in states if _text(graph.nodes[name].attributes, "label") not in ("", name)]
+    if not accepting and declared is None and labelled:
+        raise FormatError(
+            f"no state accepts, and {excerpt(labelled[0])} has a label",
+            path=path,
+            line=graph.nodes[labelled[0]].line,
+            hint="Mark accepting states with shape=doublecircle, or label every state of a Moore machine "
+            'name|output; alphabet="a,b" in the graph says that the empty language is meant',
+        )
+    return outline
 
 
 def dfa_to_dot(dfa: Dfa) -> str:
@@ -402,11 +418,13 @@ def dfa_to_dot(dfa: Dfa) -> str:
         InputError: if a symbol has a character that text files cannot carry.
     """
     symbols = [_escaped(symbol) for symbol in writable_symbols(dfa)]
+    # Between line breaks brackets and quotes keep no comma inside.
+    between = r"\n" if any(len(s) > 1 and _GROUPING & set(s) for s in symbols) else ","
     lines = [
         f"// {MARK}",
         "digraph automaton {",
         "  rankdir=LR;",
-        f"  alphabet={_quoted(','.join(symbols))};",
+        f"  alphabet={_quoted(between.join(symbols))};",
         "  node [shape=circle];",
         f'  {_START}0 [shape=none, label=""];',
     ]
@@ -417,7 +435,8 @@ def dfa_to_dot(dfa: Dfa) -> str:
         for symbol, target in zip(symbols, row, strict=True):
             together.setdefault(target, []).append(symbol)
         lines += [
-            f"  {q} -> {target} [label={_quoted(','.join(labels))}];" for target, labels in together.items()
+            f"  {q} -> {target} [label={_quoted(between.join(labels))}];"
+            for target, labels in together.items()
         ]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -438,14 +457,30 @@ def _is_invisible(node: Node) -> bool:
     return _text(node.attributes, "shape") in _INVISIBLE or "invis" in _text(node.attributes, "style")
 
 
-def _is_accepting(node: Node, path: Path) -> bool:
-    shape = _text(node.attributes, "shape")
-    label = _text(node.attributes, "label")
-    if "record" in shape.lower() and "|" in label:
-        raise FormatError(
-            f"the state {excerpt(label)} has an output: this is a Moore machine", path=path, line=node.line
-        )
-    return shape == "doublecircle" or _text(node.attributes, "peripheries") == "2"
+def _is_accepting(node: Node) -> bool:
+    return _text(node.attributes, "shape") == "doublecircle" or _text(node.attributes, "peripheries") == "2"
+
+
+def _output(node: Node) -> str:
+    """The output that the label of a state names after its own name; "" if it names none."""
+    match = _STATE_OUTPUT.fullmatch(_text(node.attributes, "label"))
+    return "" if match is None else match["out"].strip()
+
+
+def _mealy_labels(edges: list[Edge], path: Path) -> list[tuple[Edge, str, str]] | None:
+    """The letter and the output of each move; None unless every label is of the form in/out."""
+    found = []
+    for edge in edges:
+        label = edge.attributes.get("label")
+        if label is None or label.kind == "html":
+            return None
+        whole = label.text.count("/") == 1
+        for part in [label.text] if whole else [part or "" for part in _symbols_of(edge, path)]:
+            letter, slash, output = (text.strip() for text in part.partition("/"))
+            if not (letter and slash and output):
+                return None
+            found.append((edge, _BACKSLASH.sub(r"\1", letter), _BACKSLASH.sub(r"\1", output)))
+    return found or None
 
 
 def _symbols_of(edge: Edge, path: Path) -> list[str | None]:
@@ -474,8 +509,10 @@ def _split(label: DotToken, path: Path) -> list[str | None]:
     if label.kind == "html":
         raise FormatError(f"HTML labels are not read: {label.describe()}", path=path, line=label.line)
     parts: list[list[str]] = [[]]
-    for piece in _LABEL_PIECE.findall(label.text):
-        if piece in _BREAKS:
+    pieces = _LABEL_PIECE.findall(label.text)
+    inside = _inside_brackets(pieces)
+    for place, piece in enumerate(pieces):
+        if piece in _BREAKS and not (piece == "," and place in inside):
             parts.append([])
         elif piece in _SUBSTITUTIONS:
             raise FormatError(f"{piece} stands for no letter: {label.describe()}", path=path, line=label.line)
@@ -484,6 +521,21 @@ def _split(label: DotToken, path: Path) -> list[str | None]:
     if label.text.endswith(tuple(_BREAKS - {","})) and not parts[-1]:
         parts.pop()
     return [_letter("".join(pieces).strip(), label, path) for pieces in parts]
+
+
+def _inside_brackets(pieces: list[str]) -> set[int]:
+    """The places of a label inside brackets or quotes, which open before a letter and close after one."""
+    inside: set[int] = set()
+    opened: list[tuple[str, int]] = []
+    for place, piece in enumerate(pieces):
+        after = pieces[place + 1] if place + 1 < len(pieces) else ","
+        if piece in _BREAKS - {","}:
+            opened.clear()
+        elif opened and piece == opened[-1][0] and pieces[place - 1] != ",":
+            inside.update(range(opened.pop()[1], place))
+        elif piece in _CLOSING and after not in _BREAKS:
+            opened.append((_CLOSING[piece], place))
+    return inside
 
 
 def _letter(written: str, label: DotToken, path: Path) -> str | None:

@@ -1,22 +1,34 @@
-"""JFLAP files of type fa, `.jff`.
+"""JFLAP files, `.jff`: finite automata, regular expressions, Moore and Mealy machines.
 
-`<read/>` is the empty word; a label of several characters is one symbol (JFLAP itself would read it as a
-word). Document types, entity declarations and structures inside structures are refused. States keep the
-order of the file. The letters are those of the transitions, sorted, unless a note says otherwise: a JFLAP
-note whose text is `alphabet: b a` gives them in order; it is written when the order is not the sorted one.
+`<read/>` is the empty word. A label of several characters is read as JFLAP reads it, one letter after the
+other, with a warning, unless a note says that it is a letter. Document types, entity declarations and
+structures inside structures are refused. States keep the order of the file. The letters are those of the
+transitions, sorted, unless a note says otherwise: a JFLAP note whose text is `alphabet: b a` gives them in
+order; it is written when the order is not the sorted one, or a letter has several characters. In regular
+expressions + is the union, * the star and ! the empty word.
 """
 
 from __future__ import annotations
 
 import html
 import math
+import warnings
 from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from nerode.core import MARK, Budget, FormatError, excerpt
+from nerode.core import MARK, Budget, FormatError, PatternError, excerpt
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, writable_symbols
+from nerode.languages.formats.moves import (
+    MAX_SYMBOL,
+    Move,
+    Outline,
+    mealy_outline,
+    moore_outline,
+    outline_of_dfa,
+    writable_symbols,
+)
+from nerode.languages.regex import regex_to_dfa
 
 ALPHABET_NOTE = "alphabet:"
 """How the text of the note begins that gives the letters in order."""
@@ -40,6 +52,8 @@ def outline_from_jff(text: str, *, path: Path, budget: Budget) -> Outline:
         what = f"this is not XML: {expat.ErrorString(error.code)} at column {error.offset + 1}"
         raise FormatError(what, path=path, line=error.lineno) from None
     reader.finish()
+    if reader.type == "re":
+        return _expression_outline(reader, budget)
     numbers = {name: i for i, name in enumerate(reader.states)}
     moves = []
     for source, symbol, target, line in reader.transitions:
@@ -47,16 +61,67 @@ def outline_from_jff(text: str, *, path: Path, budget: Budget) -> Outline:
             if end not in numbers:
                 raise FormatError(f"there is no state with the id {excerpt(end)}", path=path, line=line)
         moves.append(Move(numbers[source], symbol or None, numbers[target], line))
+    symbols = _noted_alphabet(reader)
+    moves, count = _letter_by_letter(moves, frozenset(symbols or ()), len(numbers), path)
     reads = {(move.source, move.symbol) for move in moves if move.symbol is not None}
-    return Outline(
+    outline = Outline(
         path=path,
-        num_states=len(numbers),
+        num_states=count,
         moves=moves,
         starts=[numbers[name] for name in reader.starts],
         accepting=[numbers[name] for name in reader.accepting],
-        symbols=_noted_alphabet(reader),
+        symbols=symbols,
         state_names=tuple(reader.names.values()) if len(reads) == len(moves) else (),
     )
+    if reader.type == "fa":
+        return outline
+    if count > len(numbers) or reader.accepting:
+        raise FormatError("a machine with outputs reads a letter at a time and accepts nothing", path=path)
+    if reader.type == "mealy":
+        return mealy_outline(outline, reader.outputs)
+    missing = next((name for name in numbers if not reader.state_outputs.get(name)), None)
+    if missing is not None:
+        raise FormatError("the state has no <output>", path=path, line=reader.states[missing])
+    return moore_outline(outline, [reader.state_outputs[name] for name in numbers])
+
+
+def _letter_by_letter(
+    moves: list[Move], letters: frozenset[str], states: int, path: Path
+) -> tuple[list[Move], int]:
+    """Moves that read one letter each, with the number of all states; new ones lie between the letters."""
+    found: list[Move] = []
+    long: list[str] = []
+    for move in moves:
+        symbol = move.symbol or ""
+        # What cannot be a letter is refused afterwards, with its line.
+        if symbol in letters or not 1 < len(symbol) <= MAX_SYMBOL or any(map(str.isspace, symbol)):
+            found.append(move)
+            continue
+        long.append(symbol)
+        between = [move.source, *range(states, states + len(symbol) - 1), move.target]
+        states += len(symbol) - 1
+        found += [Move(between[i], letter, between[i + 1], move.line) for i, letter in enumerate(symbol)]
+    if long:
+        warnings.warn(
+            f"{path}: the label {excerpt(long[0])} is read as JFLAP reads it, one letter after the other; "
+            f"a note `{ALPHABET_NOTE} {long[0]} …` makes it one letter",
+            stacklevel=2,
+        )
+    return found, states
+
+
+def _expression_outline(reader: JffReader, budget: Budget) -> Outline:
+    """The automaton of a regular expression of JFLAP."""
+    if not reader.expression:
+        raise FormatError("the <expression> is missing or empty", path=reader.path)
+    signs = {"+": "|", "*": "*", "(": "(", ")": ")", "!": "()", " ": ""}
+    # The signs of patterns that are letters in JFLAP are letters.
+    text = "".join(signs.get(c, c if c.isalnum() else f"\\{c}") for c in reader.expression)
+    try:
+        dfa = regex_to_dfa(text, budget=budget)
+    except PatternError as error:
+        raise FormatError(f"the expression {excerpt(reader.expression)}: {error}", path=reader.path) from None
+    return outline_of_dfa(dfa, reader.path)
 
 
 def dfa_to_jff(dfa: Dfa) -> str:
@@ -77,7 +142,7 @@ def dfa_to_jff(dfa: Dfa) -> str:
             f"    <transition><from>{q}</from><to>{target}</to><read>{_escaped(symbol)}</read></transition>"
             for symbol, target in zip(symbols, row, strict=True)
         ]
-    if list(symbols) != sorted(symbols):
+    if list(symbols) != sorted(symbols) or any(len(symbol) > 1 for symbol in symbols):
         note = " ".join([ALPHABET_NOTE, *map(_escaped, symbols)])
         lines.append(f"    <note><text>{note}</text><x>10.0</x><y>10.0</y></note>")
     return "\n".join([*lines, "  </automaton>", "</structure>"]) + "\n"
@@ -122,11 +187,28 @@ _PARENTS = {
     "from": frozenset({"transition"}),
     "to": frozenset({"transition"}),
     "read": frozenset({"transition"}),
+    "transout": frozenset({"transition"}),
+    "output": frozenset({"state"}),
+    "expression": frozenset({"structure"}),
     "text": frozenset({"note"}),
 }
 """Where the elements that mean something may stand; others (coordinates, names, labels) are passed over."""
 
-_ONCE = frozenset({"type", "automaton", "initial", "final", "from", "to", "read", "text"})
+_ONCE = frozenset(
+    (
+        "type",
+        "automaton",
+        "initial",
+        "final",
+        "from",
+        "to",
+        "read",
+        "text",
+        "transout",
+        "output",
+        "expression",
+    )
+)
 """Elements that occur at most once in their parent."""
 
 _LEAVES = _ONCE - {"automaton"}
@@ -136,10 +218,7 @@ _OTHER_TYPES = {
     "pda": "a pushdown automaton",
     "turing": "a Turing machine",
     "turingblock": "a Turing machine",
-    "mealy": "a Mealy machine",
-    "moore": "a Moore machine",
     "grammar": "a grammar",
-    "re": "a regular expression",
     "lsystem": "an L-system",
 }
 
@@ -156,6 +235,10 @@ class JffReader:
         accepting: ids of the accepting states.
         transitions: source id, label, target id and line of each transition.
         notes: text and line of each note.
+        type: "fa", "mealy", "moore" or "re".
+        outputs: of each transition; "" where there is none.
+        state_outputs: the output of each state, by id.
+        expression: the text of a regular expression.
     """
 
     def __init__(self, path: Path, budget: Budget) -> None:
@@ -166,11 +249,14 @@ class JffReader:
         self.accepting: list[str] = []
         self.transitions: list[tuple[str, str, str, int]] = []
         self.notes: list[tuple[str, int]] = []
+        self.outputs: list[str] = []
+        self.state_outputs: dict[str, str] = {}
+        self.expression = ""
         self._budget = budget
         self._open: list[tuple[str, int, set[str]]] = []
         self._text: list[str] = []
         self._fields: dict[str, str] = {}
-        self._type = ""
+        self.type = ""
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
@@ -186,11 +272,11 @@ class JffReader:
         Raises:
             FormatError: if there is no type or no start state.
         """
-        if not self._type:
+        if not self.type:
             raise FormatError(
                 "there is no <type>", path=self.path, hint="A finite automaton has <type>fa</type>"
             )
-        if not self.starts:
+        if not self.starts and self.type != "re":
             raise FormatError(
                 "no start state", path=self.path, hint="One <state> needs <initial/>; set it in JFLAP"
             )
@@ -222,13 +308,20 @@ class JffReader:
         self._text.clear()
         if name == "type":
             self._set_type(text)
-        elif name in ("from", "to", "read", "text"):
+        elif name in ("from", "to", "read", "text", "transout"):
             self._fields[name] = text
+        elif name == "output":
+            self.state_outputs[next(reversed(self.states))] = text
+        elif name == "expression":
+            self.expression = text
         elif name == "transition":
             for part in ("from", "to", "read"):
                 if part not in self._fields:
                     self._fail(f"the transition has no <{part}>", line)
+            if self.type == "mealy" and not self._fields.get("transout"):
+                self._fail("the transition has no <transout>", line)
             self.transitions.append((self._fields["from"], self._fields["read"], self._fields["to"], line))
+            self.outputs.append(self._fields.get("transout", ""))
         elif name == "note":
             self.notes.append((self._fields.get("text", ""), line))
 
@@ -252,10 +345,10 @@ class JffReader:
             self.starts.append(name)
 
     def _set_type(self, text: str) -> None:
-        if text != "fa":
+        if text not in ("fa", "mealy", "moore", "re"):
             what = _OTHER_TYPES.get(text, f"of the type {excerpt(text)}")
             self._fail(f"this is {what}; give a finite automaton (type fa)")
-        self._type = text
+        self.type = text
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):

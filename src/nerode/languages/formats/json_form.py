@@ -4,7 +4,8 @@
      "start": 0, "accepting": [0], "transitions": [[1, 0], [0, 1]]}
 
 `transitions[q][i]` is the state after letter i of the alphabet in state q. All keys are needed and no others
-are allowed.
+are allowed. A Moore machine, "nerode-moore" as `extract` writes it, has "outputs", a text for each state,
+instead of "version" and "accepting".
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 
 from nerode.core import Budget, FormatError, excerpt, parse_json, plural
 from nerode.languages.dfa import Dfa
-from nerode.languages.formats.moves import Move, Outline, writable_symbols
+from nerode.languages.formats.moves import Move, Outline, moore_outline, writable_symbols
 
 FORMAT = "nerode-dfa"
 VERSION = 1
 _KEYS = ("format", "version", "alphabet", "start", "accepting", "transitions")
+MOORE = "nerode-moore"
+_MOORE_KEYS = ("format", "alphabet", "start", "outputs", "transitions")
 _MAX_DIGITS = 18
 
 
@@ -39,12 +42,13 @@ def outline_from_json(text: str, *, path: Path, budget: Budget) -> Outline:
     document = _document(text, path)
     symbols = _symbols(document["alphabet"], path)
     rows = _rows(document["transitions"], len(symbols), path)
-    accepting = _list(document["accepting"], "accepting", path)
+    outputs = _list(document.get("outputs", []), "outputs", path)
+    accepting = _list(document.get("accepting", []), "accepting", path)
     for i, state in enumerate(accepting):
         _state(state, len(rows), f"accepting[{i}]", path)
     if len(set(accepting)) < len(accepting):
         raise FormatError("accepting has a state twice", path=path)
-    return Outline(
+    outline = Outline(
         path=path,
         num_states=len(rows),
         moves=[Move(q, symbols[i], target) for q, row in enumerate(rows) for i, target in enumerate(row)],
@@ -52,6 +56,11 @@ def outline_from_json(text: str, *, path: Path, budget: Budget) -> Outline:
         accepting=accepting,
         symbols=symbols,
     )
+    if document["format"] == FORMAT:
+        return outline
+    if len(outputs) != len(rows) or not all(isinstance(text, str) and text for text in outputs):
+        raise FormatError(f"outputs has to be a text for each of {plural(len(rows), 'state')}", path=path)
+    return moore_outline(outline, outputs)
 
 
 def dfa_to_json(dfa: Dfa) -> str:
@@ -75,24 +84,29 @@ def dfa_to_json(dfa: Dfa) -> str:
 def _document(text: str, path: Path) -> dict[str, Any]:
     """The keys and values of the outermost object, with every key there and none other."""
     document = parse_json(text, path=path, max_digits=_MAX_DIGITS)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FormatError(f'this is no automaton of nerode; it would have "format": "{FORMAT}"', path=path)
+    if not isinstance(document, dict) or document.get("format") not in (FORMAT, MOORE):
+        raise FormatError(
+            f'this is no automaton of nerode; it would have "format": "{FORMAT}" or "{MOORE}"', path=path
+        )
+    if document["format"] == MOORE:
+        _check_keys(document, _MOORE_KEYS, path)
+        return document
     version = document.get("version")
     if type(version) is not int or version != VERSION:
         raise FormatError(
             f"the version is {_shown(version)}, and {VERSION} is the one that is read", path=path
         )
-    _check_keys(document, path)
+    _check_keys(document, _KEYS, path)
     return document
 
 
-def _check_keys(document: dict[str, Any], path: Path) -> None:
+def _check_keys(document: dict[str, Any], keys: tuple[str, ...], path: Path) -> None:
     for key in document:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key[:60], _KEYS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The keys are {', '.join(_KEYS)}"
+        if key not in keys:
+            near = difflib.get_close_matches(key[:60], keys, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"The keys are {', '.join(keys)}"
             raise FormatError(f"unknown key {excerpt(key)}", path=path, hint=hint)
-    for key in _KEYS:
+    for key in keys:
         if key not in document:
             raise FormatError(f"the key {key!r} is missing", path=path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +42,8 @@ class Outline:
             alphabet is then these labels, sorted.
         state_names: names of the states; none where the format has none, or where the automaton has choices,
             as its states are then not those of the automaton that is made of it.
+        outputs: whether the file is a machine with outputs; the last letters, which begin with a slash, are
+            then outputs.
     """
 
     path: Path
@@ -51,6 +53,90 @@ class Outline:
     accepting: Iterable[int]
     symbols: Sequence[str] | None = None
     state_names: tuple[str, ...] = ()
+    outputs: bool = False
+
+
+OUTPUT = "/"
+"""Begins the letter that stands for an output of a machine, so that outputs and letters differ."""
+
+MAX_OUTPUT_STATES = 100_000
+"""Most states of a machine with an output in each state that is made of one with outputs in its moves."""
+
+
+def moore_outline(outline: Outline, outputs: Sequence[str]) -> Outline:
+    """Returns the outline of a Moore machine: words, each followed by the output that answers it.
+
+    After a word of the machine's letters exactly one letter that is an output may follow, so a network that
+    predicts the next letters names it. After an output the word ends.
+
+    Args:
+        outline: the machine without accepting states.
+        outputs: of each state.
+    """
+    seen: dict[tuple[int, str | None], int] = {}
+    for source, symbol, target, line in outline.moves:
+        if symbol is None or seen.setdefault((source, symbol), target) != target or len(outline.starts) != 1:
+            raise FormatError(
+                "a machine with outputs has one start, and one move for each state and letter",
+                path=outline.path,
+                line=line,
+            )
+    end = outline.num_states
+    given = sorted({move.symbol for move in outline.moves if move.symbol is not None})
+    symbols = [
+        *(given if outline.symbols is None else outline.symbols),
+        *sorted({OUTPUT + o for o in outputs}),
+    ]
+    return Outline(
+        path=outline.path,
+        num_states=end + 1,
+        moves=[*outline.moves, *(Move(q, OUTPUT + text, end) for q, text in enumerate(outputs))],
+        starts=outline.starts,
+        accepting=[end],
+        symbols=symbols,
+        outputs=True,
+    )
+
+
+def mealy_outline(outline: Outline, outputs: Sequence[str]) -> Outline:
+    """Returns the outline of a Mealy machine, as that of a Moore machine whose empty word has no output.
+
+    Args:
+        outline: the machine without accepting states; each move has a letter.
+        outputs: of each move.
+    """
+    numbers: dict[tuple[int, str], int] = {(q, ""): i for i, q in enumerate(outline.starts)}
+    leaving: dict[int, list[tuple[Move, str]]] = {}
+    for move, text in zip(outline.moves, outputs, strict=True):
+        leaving.setdefault(move.source, []).append((move, text))
+    moves: list[Move] = []
+    order = list(numbers)
+    for state in order:
+        for move, text in leaving.get(state[0], []):
+            after = move.target, text
+            if after not in numbers:
+                numbers[after] = len(order)
+                order.append(after)
+            moves.append(Move(numbers[state], move.symbol, numbers[after], move.line))
+        if len(moves) > MAX_OUTPUT_STATES:
+            raise FormatError(
+                f"the Mealy machine has more than {MAX_OUTPUT_STATES:,} moves", path=outline.path
+            )
+    machine = Outline(
+        path=outline.path,
+        num_states=len(order),
+        moves=moves,
+        starts=list(range(len(outline.starts))),
+        accepting=(),
+        symbols=outline.symbols,
+    )
+    made = moore_outline(machine, [text for _, text in order])
+    silent = OUTPUT
+    return replace(
+        made,
+        moves=[move for move in made.moves if move.symbol != silent],
+        symbols=[symbol for symbol in made.symbols or () if symbol != silent],
+    )
 
 
 def outline_to_dfa(
@@ -88,6 +174,22 @@ def outline_to_dfa(
         table[table < 0] = outline.num_states
         accepting = np.append(accepting, False)
     return Dfa(alphabet=letters, transitions=table, start=outline.starts[0], accepting=accepting)
+
+
+def outline_of_dfa(dfa: Dfa, path: Path) -> Outline:
+    """Returns the outline of an automaton that a file describes in another way."""
+    return Outline(
+        path=path,
+        num_states=dfa.num_states,
+        moves=[
+            Move(q, dfa.alphabet.symbols[a], target)
+            for q, row in enumerate(dfa.transitions.tolist())
+            for a, target in enumerate(row)
+        ],
+        starts=[dfa.start],
+        accepting=np.flatnonzero(dfa.accepting).tolist(),
+        symbols=dfa.alphabet.symbols,
+    )
 
 
 def symbol_fault(symbol: str) -> str:

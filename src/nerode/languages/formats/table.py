@@ -161,7 +161,9 @@ def read_language(
         name=stem or name,
         state_names=outline.state_names,
         automaton=outline_to_dfa(outline, alphabet=alphabet, budget=budget),
-        convention=f"words accepted by the automaton in {name}",
+        convention=f"words of the machine in {name}, each followed by the output that answers it"
+        if outline.outputs
+        else f"words accepted by the automaton in {name}",
     )
 
 

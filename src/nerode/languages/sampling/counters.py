@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -225,3 +226,59 @@ def _log_paths(half: int, max_depth: int | None) -> list[float]:
             at_depth = [padded[d] + padded[d + 2] for d in range(len(at_depth))]
         numbers.append(at_depth[0])
     return [math.log(number) if number else -math.inf for number in numbers]
+
+
+class ConfigurationSampler:
+    """Draws words of a counter machine uniformly by length, by counting the ways from each configuration.
+
+    Args:
+        machine: with `start`, `alphabet`, `reads_last`, `allowed` and `add`.
+    """
+
+    most = 200_000
+    """Configurations of one length that are counted."""
+
+    def __init__(self, machine: Any) -> None:
+        self._machine = machine
+        self._ways = functools.lru_cache(maxsize=32)(self._count)
+
+    def __call__(self, length: int, rng: np.random.Generator, max_depth: int | None) -> Word:
+        """Returns a uniformly random word of this length."""
+        refuse_depth(max_depth, "a counter program")
+        levels, ways = self._ways(length)
+        configuration = (-1, self._machine.start)
+        if not ways[0].get(configuration):
+            raise InputError(f"the counter program has no word of length {length}")
+        word = []
+        for step in range(length):
+            moves = [(a, after) for a, after in levels[step][configuration] if ways[step + 1].get(after)]
+            counts = [ways[step + 1][after] for _, after in moves]
+            # Numbers of ways grow beyond 64 bits; their shares need not be exact to the last of them.
+            total = sum(counts)
+            shares = np.array([count / total for count in counts])
+            letter, configuration = moves[int(rng.choice(len(moves), p=shares / shares.sum()))]
+            word.append(letter)
+        return tuple(word)
+
+    def _count(self, length: int) -> tuple[list[dict[Any, Any]], list[dict[Any, int]]]:
+        machine, level = self._machine, {(-1, self._machine.start)}
+        levels: list[dict[Any, Any]] = []
+        seen = 0
+        for _ in range(length):
+            moves = {}
+            for last, counters in level:
+                letters = sorted(machine.allowed(last, counters)[0])
+                moves[last, counters] = [
+                    (a, (a if machine.reads_last else -1, machine.add(counters, a))) for a in letters
+                ]
+            levels.append(moves)
+            level = {after for row in moves.values() for _, after in row}
+            seen += len(level)
+            if seen > self.most:
+                raise InputError(
+                    f"words of length {length} have more than {self.most:,} configurations; draw shorter ones"
+                )
+        ways = [{c: int(machine.allowed(*c)[1]) for c in level}]
+        for moves in reversed(levels):
+            ways.append({c: sum(ways[-1][after] for _, after in row) for c, row in moves.items()})
+        return levels, ways[::-1]

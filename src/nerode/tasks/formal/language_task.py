@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import InputError, stream
-from nerode.languages import Dfa, Language, Word, resolve_language
+from nerode.languages import Alphabet, Dfa, Language, Word, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.tasks.formal.source import MOST_STATES, AutomatonWords, WordSource, word_source
 from nerode.tasks.task import Batch, Integers, Memory, Split, Task, require_range, walk
@@ -167,7 +167,7 @@ class FormalLanguageTask(Task):
         self.source: WordSource = word_source(self.language)
         self.memory = Memory.COUNTING if self.language.kind == "counter" else Memory.STATEFUL
         self.training_lengths = (settings.shortest, settings.longest)
-        self._few = _few(self.drawn_from(), settings) if few else None
+        self._few = _few(self.drawn_from(), self.drawn_from().alphabet, settings) if few else None
         self._blocks: dict[tuple[int, int], Block] = {}
 
     def drawn_from(self) -> Language:
@@ -326,8 +326,11 @@ class FormalLanguageTask(Task):
 
 
 @functools.lru_cache(maxsize=64)
-def _few(language: Language, settings: LanguageSettings) -> FewWords | None:
-    """The listed words of a language that has few; kept, since every seed of a table asks for them."""
+def _few(language: Language, letters: Alphabet, settings: LanguageSettings) -> FewWords | None:
+    """The listed words of a language that has few; kept, since every seed of a table asks for them.
+
+    Languages with the same words are equal, but their letters may have other numbers.
+    """
     words = list_words(language, settings.shortest, settings.longest)
     if words is None:
         return None
