@@ -116,9 +116,11 @@ def _register_displays() -> None:
     from nerode.core import Displays, register_displays
 
     def load() -> Displays:
-        from nerode.report.notebook import FORMS, html_of, svg_of
+        from nerode.report import draw
+        from nerode.report.notebook import html_of, svg_of
+        from nerode.study.forms import FORMS
 
-        return Displays(html=html_of, svg=svg_of, forms=FORMS)
+        return Displays(html=html_of, svg=svg_of, forms={**FORMS, "draw": draw})
 
     register_displays(load)
 

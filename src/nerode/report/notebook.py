@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from nerode.algebra import Profile, transition_monoid
-from nerode.algebra.cascades import dfa_to_formula
+from nerode.algebra import Profile
 from nerode.core import Budget, plural
 from nerode.languages import Dfa, Language
-from nerode.languages.pastltl import to_text as formula_text
-from nerode.languages.regex import dfa_to_regex, to_text as expression_text
 from nerode.network import Network, network_parts
 from nerode.proofs import Certificate
 from nerode.records import RunRecord
 from nerode.report.automaton.svg import automaton_figure, automaton_svg
-from nerode.report.drawing import draw, egg_box_diagram
+from nerode.report.drawing import egg_box_diagram
 from nerode.report.notation import STATUS_MARKS, group_name
 from nerode.report.pages.language import class_title
 from nerode.report.pages.render import environment
@@ -172,23 +169,6 @@ def _run(record: RunRecord) -> Markup:
         Markup("<tr>{}</tr>").format(heads),
         Markup("<tr>{}</tr>").format(values),
     )
-
-
-def _formula(language: Language, *, budget: Budget | None) -> str:
-    return formula_text(dfa_to_formula(language.dfa(budget), budget))
-
-
-def _expression(language: Language, *, budget: Budget | None) -> str:
-    return expression_text(dfa_to_regex(language.dfa(budget), budget))
-
-
-FORMS: Mapping[str, Callable[..., Any]] = {
-    "regex": _expression,
-    "ltl": _formula,
-    "monoid": lambda language: transition_monoid(language.dfa()),
-    "draw": draw,
-}
-"""Forms of a language that later stages than its own make."""
 
 
 _KINDS: tuple[tuple[type, Callable[[Any], Markup]], ...] = (
