@@ -90,10 +90,9 @@ $(VENV)/.installed-test: pyproject.toml $(NATIVE) $(VENV)/bin/python
 	-$(BIN)/python -m nerode.models.native
 	@touch $@ $(VENV)/.installed-run
 
-# A wheel with the native kernels of this machine in it.
-wheel: $(VENV)/bin/python
-	$(PIP) install -q build
-	NERODE_KERNELS=1 $(BIN)/python -m build --wheel --outdir $(OUT)/dist .
+# The source distribution and two wheels, of Python alone and with the kernels of this machine, each tested alone.
+wheel:
+	.ci/wheel $(PYTHON) $(OUT)/dist
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache src/*.egg-info src/nerode/models/native/*.so

@@ -1,15 +1,18 @@
-"""Builds wheels: of pure Python, or with NERODE_KERNELS=1 in the environment with the native kernels."""
+"""Builds wheels: pure Python, or with the native kernels where NERODE_KERNELS=1; both hold the kept results."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError
 
+EXPERIMENTS = Path("experiments")
 FOLDER = Path("src/nerode/models/native")
 _SPEC = importlib.util.spec_from_file_location("build_kernels", FOLDER / "build.py")
 assert _SPEC is not None
@@ -31,6 +34,21 @@ class BuildKernels(build_ext):
             raise CompileError(str(error)) from None
 
 
+class KeepResults(build_py):
+    """Copies the results of training that atlas and explain show into the package."""
+
+    def run(self) -> None:
+        """Builds the modules, and `nerode/kept` beside them; an editable installation reads the clone's."""
+        super().run()
+        if self.editable_mode:
+            return
+        kept = [*EXPERIMENTS.glob("reproduce/*/*.json"), EXPERIMENTS / "settled" / "results.jsonl"]
+        for path in kept:
+            target = Path(self.build_lib, "nerode", "kept", path.relative_to(EXPERIMENTS))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
 wanted = kernels.levels() if os.environ.get("NERODE_KERNELS") == "1" else ()
 setup(
     # Optional: without a compiler the wheel is made all the same, and plain torch does the work.
@@ -38,5 +56,5 @@ setup(
         Extension(f"nerode.models.native._{level}", sources=[str(FOLDER / "kernels.cpp")], optional=True)
         for level in wanted
     ],
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={"build_ext": BuildKernels, "build_py": KeepResults},
 )

@@ -15,7 +15,7 @@ import click
 
 from nerode.core import DTYPES, TABLES, Budget, InputError, enforce
 from nerode.languages import Language, resolve_language
-from nerode.records import find_run
+from nerode.records import find_run, kept_experiments
 
 if TYPE_CHECKING:
     from nerode.study import TrainingOutcome
@@ -262,11 +262,11 @@ def trained_options(command: F) -> F:
     command = click.option(
         "--runs", type=FOLDER, multiple=True, help="Folder of your own runs, shown in the same way."
     )(command)
-    return default_option(
+    return click.option(
         "--experiments",
         type=FOLDER,
-        default=Path("experiments"),
-        help="Folder of tables of experiments: results of training.",
+        default=kept_experiments,
+        help="Folder of tables of experiments: results of training.  [default: those that come with nerode]",
     )(command)
 
 

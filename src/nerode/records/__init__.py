@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         LineResult,
         TableResult,
         VerdictSummary,
+        kept_experiments,
         read_table,
         read_tables,
         write_table,
@@ -150,7 +151,8 @@ __getattr__, __dir__, __all__ = attach(
             "Reading SubjectRecord TokenLetters"
         ),
         "nerode.records.tables": (
-            "CURVE CellResult LineResult TableResult VerdictSummary read_table read_tables write_table"
+            "CURVE CellResult LineResult TableResult VerdictSummary kept_experiments read_table read_tables "
+            "write_table"
         ),
         "nerode.records.weights": "hash_tensors",
     },

@@ -25,6 +25,12 @@ _DERIVED = ("median", "mean", "half_width", "low", "high")
 """What the JSON of a cell has besides its fields."""
 
 
+def kept_experiments() -> Path:
+    """Returns the folder of the results that come with nerode: in a wheel `nerode/kept`, else the clone's."""
+    package = Path(__file__).parents[1]
+    return kept if (kept := package / "kept").is_dir() else package.parents[1] / "experiments"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
     """One number beside the published one.
