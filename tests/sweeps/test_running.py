@@ -14,7 +14,8 @@ import pytest
 
 from nerode.core import InputError
 from nerode.records import RunStore, list_runs, locked
-from nerode.sweeps.running import LocalExecutor, RayExecutor, SlurmExecutor, run_sweep
+from nerode.sweeps.running import LocalExecutor, RayExecutor, SlurmExecutor, _array_limit, run_sweep
+from tests.sweeps.drive import submit
 from tests.sweeps.test_training_sweeps import FILE, found
 from tests.sweeps.toy import NAME, assert_right, contents, job
 
@@ -199,6 +200,51 @@ def test_a_sweep_by_submitit(tmp_path):
     assert len(store.names()) == 2
     for name in store.names():
         assert_right(tmp_path / name)
+
+
+@pytest.mark.slow
+def test_the_successor_of_a_dead_driver_waits_for_its_jobs_and_submits_none_twice(tmp_path):
+    root, log = tmp_path / "runs", tmp_path / "log"
+    arguments = [str(root), str(log), "3", "0.5", "slurm"]
+    driver = subprocess.Popen([sys.executable, "-m", "tests.sweeps.drive", *arguments])
+    submitted = root / ".slurm" / "submitted.jsonl"
+    deadline = time.monotonic() + 60
+    while not log.exists() or not submitted.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    driver.kill()
+    driver.wait()
+    submit(root, log, 4, 0.5)
+    # The fourth run is new; of the others none was begun again, and none lost its work.
+    assert sorted(log.read_text().split()) == ["0", "1", "2", "3"]
+    assert len(submitted.read_text().splitlines()) == 4
+    for name in RunStore(root).names():
+        assert_right(root / name)
+
+
+@pytest.mark.slow
+def test_arrays_are_split_at_the_limit(tmp_path, monkeypatch):
+    submitit = pytest.importorskip("submitit")
+    batches, real = [], submitit.AutoExecutor.batch
+
+    def batch(self, *arguments, **keywords):
+        batches.append(self)
+        return real(self, *arguments, **keywords)
+
+    monkeypatch.setattr(submitit.AutoExecutor, "batch", batch)
+    executor = SlurmExecutor(cluster="local", poll=0.05, settings={"timeout_min": 2}, limit=2)
+    report = run_sweep([job(seed) for seed in range(5)], root=tmp_path, runner=NAME, executor=executor)
+    assert len(batches) == 3
+    assert [outcome.status for outcome in report.outcomes] == ["done"] * 5
+
+
+def test_the_limit_of_arrays_is_what_slurm_says(monkeypatch):
+    said = "Configuration data\nMaxArraySize            = 1001\nMaxJobCount = 10000\n"
+    monkeypatch.setattr(
+        "nerode.sweeps.running.subprocess.run",
+        lambda *arguments, **keywords: subprocess.CompletedProcess(arguments, 0, said, ""),
+    )
+    assert _array_limit() == 1000
 
 
 @pytest.mark.skipif(shutil.which("srun") is not None, reason="there is a Slurm here")

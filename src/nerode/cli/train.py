@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 EXECUTORS = ("local", "ray", "slurm")
 
-_FILE_OPTIONS = ("executor", "retries", "address", "slurm", "dry_run")
+_FILE_OPTIONS = ("executor", "worker", "retries", "address", "slurm", "dry_run")
 _TASK_OPTIONS = (
     "arch",
     "own",
@@ -111,6 +112,11 @@ _TASK_OPTIONS = (
     multiple=True,
     help="Parameter of submitit, for example slurm_partition=cpu or timeout_min=60.",
 )
+@click.option(
+    "--worker",
+    is_flag=True,
+    help="Share the folder of runs with other workers, here or on other machines.",
+)
 @click.option("--dry-run", is_flag=True, help="Print what would be run, and run nothing.")
 @force_option
 @budgeted(seconds=math.inf, counts=False)
@@ -144,6 +150,7 @@ def train(
     nerode train parity --arch lstm --log tensorboard
     nerode train --spec experiment.toml
     nerode train parity.toml --executor slurm --slurm slurm_partition=cpu
+    srun -n 8 nerode train parity.toml --worker --jobs 1
 
     \b
     [base]
@@ -302,6 +309,7 @@ def _train_file(
     out: Path | None,
     *,
     executor: str,
+    worker: bool,
     dry_run: bool,
     force: bool,
     trust_code: bool,
@@ -313,7 +321,7 @@ def _train_file(
 
     The arguments are the options of `nerode train`; the runs go to runs/ and the name of the file by default.
     """
-    from nerode.sweeps import run_sweep
+    from nerode.sweeps import run_sweep, run_worker
     from nerode.training import TRAINING, with_small_defaults
 
     root = out or Path("runs") / file.stem
@@ -329,19 +337,28 @@ def _train_file(
 
         require_own_models(make_spec(job.spec) for job in wanted)
     claim_store(root, force=force)
+    if worker and executor != "local":
+        raise InputError(f"--worker runs here, not by {executor}; leave one of them out")
     runner = _executor(executor, **options)
     titles = {job.key: _title(job.spec) for job in wanted}
     store = RunStore(root)
     left = sum(not store.is_done(job.key) for job in wanted)
 
     def see(outcome: RunOutcome) -> None:
+        if outcome.status == "elsewhere":
+            progress.end(f"{outcome.key[:16]} {titles[outcome.key]}: done by another worker")
+            return
         message = f": {outcome.message}" if outcome.message else ""
         line = f"{outcome.key[:16]} {titles[outcome.key]}: {outcome.status}{message}"
         progress.end(f"{line}, {outcome.seconds:.1f} s")
 
     try:
         with Progress(f"sweep into {root}", left) as progress:
-            report = run_sweep(wanted, root=root, runner=TRAINING.name, executor=runner, on_outcome=see)
+            if worker:
+                sharing = functools.partial(run_worker, processes=options["jobs"], retries=options["retries"])
+            else:
+                sharing = functools.partial(run_sweep, executor=runner)
+            report = sharing(wanted, root=root, runner=TRAINING.name, on_outcome=see)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
         raise
@@ -394,7 +411,9 @@ def _show_file(
     report: SweepReport, store: RunStore, settle: float, as_json: bool, *, named: Collection[str]
 ) -> None:
     bad = {outcome.key: outcome for outcome in report.problems}
-    folders = [store.folder(key) for key in report.keys if key not in bad]
+    others = {outcome.key for outcome in report.outcomes if outcome.status == "elsewhere"}
+    # Workers do not prove the same runs side by side: each shows its own.
+    folders = [store.folder(key) for key in report.keys if key not in bad and key not in others]
     runs = settle_runs(((read_run(folder), folder) for folder in folders), settle, named=named)
     if as_json:
         _print_items(runs)
@@ -403,11 +422,10 @@ def _show_file(
             click.echo(json.dumps({**item, "status": outcome.status, "message": outcome.message}))
         return
     show_runs(runs)
-    new = len(report.outcomes) - len(bad)
-    click.echo(
-        f"{plural(len(report.keys), 'run')}: {len(report.before)} done before, {new} now, {len(bad)} not "
-        "done."
-    )
+    new = len(report.outcomes) - len(bad) - len(others)
+    elsewhere = f"{len(others)} by other workers, " if others else ""
+    done = f"{len(report.before)} done before, {new} now, {elsewhere}{len(bad)} not done."
+    click.echo(f"{plural(len(report.keys), 'run')}: {done}")
     for path in report.set_aside:
         click.echo(f"a folder that could not be read was set aside: {path}")
     for outcome in bad.values():

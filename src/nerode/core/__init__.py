@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         write_atomically,
     )
     from nerode.core.roots_of_unity import prime_factors
-    from nerode.core.workers import Emit, LostJob, WorkerPool
+    from nerode.core.workers import Emit, LostJob, WorkerPool, interrupted_between_steps
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -107,6 +107,6 @@ __getattr__, __dir__, __all__ = attach(
             "read_bytes read_json read_json_lines read_lines read_text whole_folder write_atomically"
         ),
         "nerode.core.roots_of_unity": "prime_factors",
-        "nerode.core.workers": "Emit LostJob WorkerPool",
+        "nerode.core.workers": "Emit LostJob WorkerPool interrupted_between_steps",
     },
 )

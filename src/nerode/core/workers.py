@@ -13,9 +13,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -100,6 +101,9 @@ class WorkerPool(Generic[Job, Result]):
                     if ended is not None:
                         yield ended
                 charge_for(worker.process.pid for worker in self._workers.values())
+        except KeyboardInterrupt:
+            self._interrupt()
+            raise
         finally:
             self._shut_down()
 
@@ -148,6 +152,12 @@ class WorkerPool(Generic[Job, Result]):
     def _stop(self, worker: _Worker[Job]) -> int:
         del self._workers[worker.connection]
         return worker.end()
+
+    def _interrupt(self) -> None:
+        """Asks jobs that are made of steps to end after the present one; they keep what they have done."""
+        for worker in self._workers.values():
+            with suppress(ProcessLookupError):
+                worker.process.send_signal(signal.SIGINT)
 
     def _shut_down(self) -> None:
         self._waiting.clear()
@@ -200,8 +210,8 @@ def serve() -> None:
     """Works in a new process until its input ends. Arguments: the process of the driver, the connection."""
     driver, handle = map(int, sys.argv[1:])
     _die_with(driver)
-    # Control-C goes to the whole group; the driver says what the workers do.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Control-C goes to the whole group; a job that is made of steps ends after the present one.
+    signal.signal(signal.SIGINT, lambda *_: _INTERRUPTED.set())
     threading.Thread(target=_end_with_the_input, daemon=True).start()
     connection = Connection(handle)
 
@@ -218,6 +228,8 @@ def serve() -> None:
             # The other guard holds the input, for which an interpreter that shuts down would wait.
             sys.stdout.flush()
             os._exit(0)
+        except KeyboardInterrupt:
+            os._exit(130)
         except Exception as error:
             reply = ("error", _picklable(error))
         connection.send(reply)
@@ -242,4 +254,45 @@ def _die_with(driver: int) -> None:
 
 def _end_with_the_input() -> None:
     sys.stdin.buffer.read()
+    if _INTERRUPTED.is_set() and _STEPPING.is_set():
+        # The job writes down what it has, and ends the process itself.
+        time.sleep(0.8 * _SECONDS_TO_END)
     os._exit(0)
+
+
+_INTERRUPTED = threading.Event()
+"""Whether Control-C was pressed, for jobs that are made of steps."""
+
+_STEPPING = threading.Event()
+"""Whether the present job asks after each step."""
+
+
+@contextmanager
+def interrupted_between_steps() -> Iterator[Callable[[], bool]]:
+    """Lets Control-C wait for the end of a step: yields a function that says whether it was pressed.
+
+    A second Control-C ends at once. Outside the main thread, whose signals cannot be had, it is as ever.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        _INTERRUPTED.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    # In a worker of a pool the signal is noted already.
+    own = before is signal.default_int_handler
+    if own:
+        signal.signal(signal.SIGINT, note)
+    _STEPPING.set()
+    try:
+        yield _INTERRUPTED.is_set
+    except KeyboardInterrupt:
+        _INTERRUPTED.clear()
+        raise
+    finally:
+        _STEPPING.clear()
+        if own:
+            signal.signal(signal.SIGINT, before)

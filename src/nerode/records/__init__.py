@@ -19,6 +19,14 @@ if TYPE_CHECKING:
         analysis_json,
     )
     from nerode.records.folder import Folder, is_import
+    from nerode.records.leases import (
+        PATIENCE,
+        LeaseWatch,
+        leased,
+        newest_lease,
+        require_no_driver,
+        require_no_workers,
+    )
     from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
     from nerode.records.model_claims import (
         REFUTED,
@@ -127,6 +135,9 @@ __getattr__, __dir__, __all__ = attach(
             "Source Spectrum StateClusters analysis_json"
         ),
         "nerode.records.folder": "Folder is_import",
+        "nerode.records.leases": (
+            "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
+        ),
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
         "nerode.records.model_claims": ("REFUTED TESTED ModelClaim claims_to_json first_prefixes unexamined"),
         "nerode.records.run_record": (

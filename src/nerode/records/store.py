@@ -9,6 +9,7 @@
     .work/<the same digits>/
         scratch/           survives when the run is stopped: its checkpoint
         failure.json       the message of the last failure
+        lease-N.json       the process that has the run, where several share the store
         attempt-…/         a folder in the making
     .damaged/              folders that could not be read, set aside
     .index.jsonl           outlines for quick lists; the folders are the truth
@@ -44,6 +45,7 @@ from nerode.core import (
     read_text,
     to_mapping,
 )
+from nerode.records.leases import require_no_workers
 from nerode.records.lock import GUARD, LOCK, locked
 from nerode.records.run_record import RUN_FORMAT, RunRecord
 
@@ -218,13 +220,18 @@ class RunStore:
             for folder in (attempt.scratch, self.work(attempt.key), self.root / WORK, self.root):
                 folder.rmdir()
 
-    def clear_attempts(self) -> None:
-        """Removes what killed attempts and finished runs have left. Only for who holds the lock."""
-        done = set(self.names())
+    def clear_attempts(self, *, but: Collection[str] = ()) -> None:
+        """Removes what killed attempts and finished runs have left. Only for who holds the lock.
+
+        Args:
+            but: the keys of runs that go on without a driver.
+        """
+        done, going_on = set(self.names()), {run_name(key) for key in but}
         left = [path for path in (self.root / WORK).glob("*") if path.name in done]
         for path in (*left, *(self.root / WORK).glob("*/attempt-*")):
-            with suppress(OSError):
-                self.disk.remove(path)
+            if path.parent.name not in going_on:
+                with suppress(OSError):
+                    self.disk.remove(path)
 
     def set_aside(self, folder: Path) -> Path:
         """Moves a folder that cannot be read out of the way, and returns where it is now."""
@@ -232,6 +239,12 @@ class RunStore:
         self.disk.make_folder(place.parent)
         self.disk.rename(folder, place)
         return place
+
+    def clear_attempts_of(self, key: str) -> None:
+        """Removes what killed attempts at one run have left. Only for who holds its lease."""
+        for path in self.work(key).glob("attempt-*"):
+            with suppress(OSError):
+                self.disk.remove(path)
 
     def note_failure(self, failure: RunFailure) -> None:
         """Keeps the failure of a run."""
@@ -501,6 +514,7 @@ def prune(store: RunStore, folders: Collection[Path]) -> None:
         InputError: if a driver is at work in the store.
     """
     with locked(store.root):
+        require_no_workers(store.root)
         for folder in folders:
             # Out of the way in one step, so that nobody ever reads half of a run.
             grave = store.root / WORK / f"removed-{folder.name}"

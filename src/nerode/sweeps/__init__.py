@@ -19,6 +19,7 @@ from nerode.sweeps.running import (
     SlurmExecutor,
     SweepReport,
     run_sweep,
+    run_worker,
 )
 from nerode.sweeps.sweep_file import read_sweep
 
@@ -38,6 +39,7 @@ __all__ = [
     "open_tracker",
     "read_sweep",
     "run_sweep",
+    "run_worker",
     "to_csv",
     "to_json_lines",
 ]

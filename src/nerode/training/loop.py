@@ -24,7 +24,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from nerode.core import FormatError, InputError, from_mapping, stream, to_mapping, write_atomically
+from nerode.core import (
+    FormatError,
+    InputError,
+    from_mapping,
+    interrupted_between_steps,
+    stream,
+    to_mapping,
+    write_atomically,
+)
 from nerode.models import TORCH_DTYPES, Model, fixed_bits, num_threads
 from nerode.records import (
     AxisScore,
@@ -306,14 +314,21 @@ def train_run(
         if checkpoint is not None and checkpoint.exists():
             trainer.resume(checkpoint)
         written = time.perf_counter()
+        steps = interrupted_between_steps() if checkpoint is not None else nullcontext(bool)
         with own_code("the model") if spec.model.module else nullcontext():
-            while not trainer.done:
-                trainer.step()
-                # What a judge knows of its last model is in no checkpoint.
-                due = checkpoint is not None and time.perf_counter() - written >= checkpoint_every
-                if checkpoint is not None and due and not trainer.done:
-                    trainer.save(checkpoint)
-                    written = time.perf_counter()
+            with steps as interrupted:
+                while not trainer.done:
+                    trainer.step()
+                    due = interrupted() or time.perf_counter() - written >= checkpoint_every
+                    # What a judge knows of its last model is in no checkpoint.
+                    if checkpoint is not None and due and not trainer.done:
+                        trainer.save(checkpoint)
+                        written = time.perf_counter()
+                        if interrupted():
+                            raise KeyboardInterrupt
+            if checkpoint is not None and trainer.exact is None:
+                # Control-C in the tests does not cost the training.
+                trainer.save(checkpoint)
             record = trainer.finish()
             if isinstance(trainer.model, Model):
                 trainer.model.claims = record.claims
