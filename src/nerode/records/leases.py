@@ -105,7 +105,7 @@ def require_no_driver(root: Path) -> None:
 
 
 class LeaseWatch:
-    """What one driver has seen of the leases of others."""
+    """Observations of the leases of others, by one driver."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
