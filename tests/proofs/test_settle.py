@@ -65,7 +65,7 @@ def test_a_counter_in_half_precision_is_refuted_by_a_loop_and_proved_below_it():
     """256 open brackets are counted, 257 are not."""
     language = resolve_language("dyck-1")
     asked = as_module(nr.compile_language(language, to="diagonal"), language, torch.bfloat16)
-    settings = SettleSettings(holds=0, searched=0, boxes=False, partial=True, loops=1 << 10)
+    settings = SettleSettings(holds=0, searched=0, boxes=False, partial=True, loops=1 << 10, states=1_000)
     found = settle(asked, settings=settings, budget=Budget(seconds=60))
     assert found.settlement.status == "refuted"
     assert len(found.settlement.word) == 513

@@ -50,7 +50,7 @@ def test_text_says_what_is_proved_and_what_is_only_tested(parity):
 
 
 def test_a_counter_fails_in_a_narrow_format_and_says_when(dyck):
-    outcome = run("verify", str(dyck), "--dtype", "bfloat16", "--max-seconds", "10", "--json")
+    outcome = run("verify", str(dyck), "--dtype", "bfloat16", "--max-seconds", "5", "--json")
     assert outcome.code == 1
     found = json.loads(outcome.out)
     assert found["ok"] is False

@@ -84,7 +84,7 @@ def test_the_mark_is_run_as_the_model_runs_it():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("count", [12, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "make", [lambda: short_decoder(torch.bfloat16), lambda: short_decoder(torch.float16), hybrid]
 )
