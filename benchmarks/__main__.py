@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> int:
         module = importlib.import_module(f"benchmarks.{name}")
         if hasattr(module, "main"):
             print(f"== {name}: {(module.__doc__ or '').strip().splitlines()[0]}")
-            module.main(options) if options else module.main()
+            code = module.main(options) if options else module.main()
+            if code:
+                return int(code)
         elif names:
             print(f"benchmarks.{name} has no main()", file=sys.stderr)
             return 2

@@ -518,6 +518,9 @@ def words_to(length: int, letters: int) -> Iterator[tuple[int, ...]]:
 
 def _squash(activation: str, value: Number) -> Number:
     if activation == "tanh":
+        if imaginary(value) != 0:
+            raise ValueError("tanh of a number that is not real")
+        value = real(value)
         with localcontext(prec=_DIGITS):
             twice = (Decimal(2 * value.numerator) / Decimal(value.denominator)).exp()
             return Fraction((twice - 1) / (twice + 1))

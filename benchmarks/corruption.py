@@ -1,6 +1,6 @@
 """Corrupted certificates with their hashes made to fit: what the checkers accept must be true.
 
-    python -m benchmarks corruption [--count N] [--seed S]
+    python -m benchmarks corruption [--count N] [--seed S] [--processes N]
 
 Every method of proof has a small network with a certificate. Entries of network, language and certificate are
 changed, the hashes bound again, and the parts handed to the kernel (bit closures to the replay, softmax
@@ -23,14 +23,17 @@ import functools
 import hashlib
 import itertools
 import json
+import os
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -808,28 +811,44 @@ def _is_unusable(case: Case, parts: Parts) -> bool:
     return False
 
 
-def run(count: int, seed: int, tell: Callable[[str], None] = print) -> int:
+def run(count: int, seed: int, tell: Callable[[str], None] = print, *, processes: int = 1) -> int:
     """Corrupts so many times over all cases; returns the number of wrong acceptances and crashes."""
-    found = cases()
-    shares = [case.share for case in found]
+    shares = [case.share for case in _found_cases()]
+    work = [(i, round(count * share / sum(shares)), seed) for i, share in enumerate(shares)]
     table: dict[str, Counter[str]] = {}
-    faults = []
-    begun = time.process_time()
-    for case, share in zip(found, shares, strict=True):
-        choose = random.Random(f"{seed} {case.method} {_hash(case.parts[0])}")
-        for number in range(round(count * share / sum(shares))):
-            result = outcome(case, choose)
-            table.setdefault(case.method, Counter())[result.split(":")[0]] += 1
-            if result not in ("true", "refused"):
-                faults.append(f"{case.method}, number {number}: {result}")
+    faults, spent = list[str](), 0.0
+    with ProcessPoolExecutor(max_workers=processes, mp_context=get_context("spawn")) as pool:
+        # The longest first, so that the processes end together.
+        most_first = sorted(work, key=lambda item: -item[1])
+        for method, counts, bad, seconds in (pool.map if processes > 1 else map)(_corrupt, most_first):
+            table.setdefault(method, Counter()).update(counts)
+            faults += bad
+            spent += seconds
     tell(f"{'method':<22}{'true':>9}{'refused':>9}{'wrong':>9}{'crash':>9}")
-    for method, counts in [*table.items(), ("all", sum(table.values(), Counter()))]:
+    for method, counts in [*sorted(table.items()), ("all", sum(table.values(), Counter()))]:
         row = [f"{counts[name]:>9,}" for name in ("true", "refused", "wrong", "crash")]
         tell(f"{method:<22}{''.join(row)}")
-    tell(f"{time.process_time() - begun:,.0f} CPU seconds")
+    tell(f"{spent:,.0f} CPU seconds")
     for fault in faults[:20]:
         tell(fault)
     return len(faults)
+
+
+_found_cases = functools.cache(cases)
+
+
+def _corrupt(work: tuple[int, int, int]) -> tuple[str, Counter[str], list[str], float]:
+    """Returns the method of a case, how its corruptions ended, the faults among them, and the CPU seconds."""
+    index, times, seed = work
+    case, begun = _found_cases()[index], time.process_time()
+    choose = random.Random(f"{seed} {case.method} {_hash(case.parts[0])}")
+    counts, faults = Counter[str](), []
+    for number in range(times):
+        result = outcome(case, choose)
+        counts[result.split(":")[0]] += 1
+        if result not in ("true", "refused"):
+            faults.append(f"{case.method}, number {number}: {result}")
+    return case.method, counts, faults, time.process_time() - begun
 
 
 def _agrees(task: str, expected: Answer, got: Answer) -> bool:
@@ -872,6 +891,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks corruption")
     parser.add_argument("--count", type=int, default=100_000, help="corruptions over all methods (100,000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the corruptions")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at the same time")
     given = parser.parse_args(arguments)
-    if run(given.count, given.seed):
+    if run(given.count, given.seed, processes=given.processes):
         sys.exit(1)

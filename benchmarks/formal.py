@@ -19,6 +19,7 @@ import functools
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -244,16 +245,21 @@ def main(arguments: Sequence[str] = ()) -> int:
         print(f"{CHECKER} is missing: run `make formal` (it needs Coq: apt-get install coq)", file=sys.stderr)
         return 2
     begun = time.monotonic()
-    small, accepted, left_out = list[Case](), Counter[str](), Counter[str]()
+    small, accepted, left_out, networks = list[Case](), Counter[str](), Counter[str](), 0
     with ProcessPoolExecutor(max_workers=chosen.processes) as pool:
         work = functools.partial(check_language, seconds=chosen.seconds)
-        for cases, claims, reasons, lines in pool.map(work, chosen.languages):
+        # Groups of many letters take longest: they begin first, so that the processes end together.
+        most_first = sorted(chosen.languages, key=lambda name: -len(resolve_language(name).alphabet))
+        judged_each = zip(most_first, pool.map(work, most_first), strict=True)
+        for name, (count, cases, claims, reasons, lines) in judged_each:
+            print(f"  {name}: {claims.total()} claims", file=sys.stderr, flush=True)
             small += cases
             accepted += claims
+            networks += count
             left_out += reasons
             for line in lines:
                 print(line)
-        print(f"claims of compiled networks ({time.monotonic() - begun:.0f} s of the clock):")
+        print(f"claims of {networks:,} compiled networks ({time.monotonic() - begun:.0f} s of the clock):")
         for what, count in sorted(accepted.items()):
             print(f"  {count:6,}  {what}")
         print(
@@ -266,23 +272,36 @@ def main(arguments: Sequence[str] = ()) -> int:
             judged += found
             for line in lines:
                 print(line)
-    print(f"{chosen.mutants:,} mutants of {len(small)} networks ({time.monotonic() - begun:.0f} s in all):")
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    spent = sum(part.ru_utime + part.ru_stime for part in used)
+    print(
+        f"{chosen.mutants:,} mutants of {len(small)} networks "
+        f"({time.monotonic() - begun:.0f} s of the clock and {spent:.0f} CPU seconds in all):"
+    )
     for what, count in sorted(judged.items()):
         print(f"  {count:6,}  {what}")
     return int(any("different" in what or "not proved" in what for what in (*judged, *accepted)))
 
 
-def check_language(name: str, *, seconds: float) -> tuple[list[Case], Counter[str], Counter[str], list[str]]:
-    """Returns the small networks of a language, how its claims were judged, what was left out, and faults."""
-    checker = FormalChecker()
+def check_language(
+    name: str, *, seconds: float
+) -> tuple[int, list[Case], Counter[str], Counter[str], list[str]]:
+    """Judges the claims of a language.
+
+    Returns:
+        How many networks were judged, the small ones, how the claims were judged, what was left out, faults.
+    """
+    checker, networks = FormalChecker(), 0
     small, accepted, left_out, lines = list[Case](), Counter[str](), Counter[str](), list[str]()
     try:
         for parts in compiled(name, seconds):
+            before = accepted.total()
             lines += _check_claims(checker, name, parts, accepted, left_out, small)
+            networks += accepted.total() > before
     except (NerodeError, BudgetExceeded) as error:
         left_out[f"{type(error).__name__}"] += 1
     checker.close()
-    return small, accepted, left_out, lines
+    return networks, small, accepted, left_out, lines
 
 
 def judge_mutants(small: Sequence[Case], seed: int, numbers: Sequence[int]) -> tuple[Counter[str], list[str]]:

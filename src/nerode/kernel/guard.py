@@ -8,14 +8,13 @@ counters far away), a letter is read with the formulas of the network format as 
 2. the image of a point lies in one of the cells that the walk states;
 3. the answer there is the one of the language.
 
-What is refused here is no news about a network: it is a fault of the checker. The draws depend on the content
-alone. They are no part of a proof, and take at most a share of the work of a walk (`_SHARE`). Where
-distributions are compared, prefixes are run instead of points.
+What is refused here is no news about a network: it is a fault of the checker. A point depends on the content,
+the cell and the letter alone; how many are drawn depends on the clock, since they take a share of the time of
+a check (`_SHARE`). They are no part of a proof. Where distributions are compared, prefixes are run instead.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,20 +34,18 @@ from nerode.kernel.network import (
     PointTable,
     Rows,
     before,
-    move_maps,
     now,
-    number_size,
     seen_unit,
     unit,
 )
 from nerode.kernel.numbers import Number, conjugate, imaginary_part, plain, real_part, sign
 from nerode.kernel.work import Undecided, WorkCount
 
-_SHARE = 24
-"""A walk has done so many times the work of the guard, or the guard waits for it."""
+_SHARE = 1 / 6
+"""The guard takes so much of the seconds that the rest of a check takes, or waits for it."""
 
-_FIRST = 2
-"""Cells that are always looked at."""
+_WAIT = 8
+"""Looks that are passed over where one would be too many: the clock costs as well."""
 
 NEAR = 1e-6
 """Floats are off by less, in units of the largest number of a step."""
@@ -85,8 +82,6 @@ class PlainStep:
         self.network = network
         self.floats = floats
         self.near = NEAR if floats else 0.0
-        maps = [rows for layer in network.layers for rows in _maps_of(layer)]
-        self.cost = 1 + sum(1 + len(terms) for rows in maps for _, terms in rows) * number_size(network)
 
     def start(self) -> tuple[tuple[Any, ...], ...]:
         """Returns the states before the first letter."""
@@ -227,34 +222,34 @@ def _logistic(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
 
 
-def _maps_of(layer: CheckedLayer) -> list[Rows]:
-    """The maps of one step; of matrices that are chosen only the first is used."""
-    maps = move_maps(layer.move)
-    used = maps[:1] if isinstance(layer.move, AffineMove) else maps
-    return [layer.units, layer.seen_units, tuple(row for _, row in layer.outputs), *used]
-
-
-def _chooser(network: CheckedNetwork) -> Random:
-    """Draws that depend on the content alone, on some of it where there is much."""
+def _content(network: CheckedNetwork) -> str:
+    """What draws depend on: the network, or some of it where there is much."""
     rows = [(layer.start[:16], layer.outputs[:16]) for layer in network.layers]
-    content = repr((network.alphabet.symbols[:16], network.embedding[:16], rows))
-    return Random(hashlib.sha256(content.encode()).hexdigest())
+    return repr((network.alphabet.symbols[:16], network.embedding[:16], rows))
 
 
 class _Share:
-    """The share of the work of a check that is the guard's."""
+    """The share of the seconds of a check that is the guard's."""
 
     def __init__(self, work: WorkCount) -> None:
-        self._work, self._begun, self._spent = work, work.units, 0
+        self._work, self._wait, self._last, self._since = work, 0, 0.0, 0.0
 
-    def take(self, number: int, cost: int) -> bool:
-        """Whether the guard may work so much; the first numbers it always may."""
-        done = self._work.units - self._begun - self._spent
-        if number >= _FIRST and _SHARE * (self._spent + cost) > done:
+    def take(self) -> bool:
+        """Whether the guard may look once more, as long as the last time; the first look it always may."""
+        if self._wait:
+            self._wait -= 1
             return False
-        self._spent += cost
-        self._work.spend(cost)
+        self._since = self._work.elapsed()
+        guarded = self._work.guarded
+        if self._last and guarded + self._last > _SHARE * (self._since - guarded):
+            self._wait = _WAIT
+            return False
         return True
+
+    def give_back(self) -> None:
+        """Notes that the look is over."""
+        self._last = self._work.elapsed() - self._since
+        self._work.guarded += self._last
 
 
 class PrefixGuard:
@@ -267,8 +262,7 @@ class PrefixGuard:
 
     def __init__(self, network: CheckedNetwork, work: WorkCount) -> None:
         self._step, self._share, self._number = PlainStep(network, floats=False), _Share(work), 0
-        self._letters = range(len(network.alphabet.symbols))
-        self._choose = _chooser(network)
+        self._letters, self._content = range(len(network.alphabet.symbols)), _content(network)
 
     def require(self, prefix: Sequence[int], stated: Mapping[str, Any], *, grows: bool) -> None:
         """Raises Undecided if the stream after a prefix is another one.
@@ -278,15 +272,16 @@ class PrefixGuard:
             stated: by name; only these are compared.
             grows: whether any words may stand before it.
         """
-        drawn = self._choose.choices(self._letters, k=self._choose.randrange(3)) if grows else []
-        word = [*drawn, *prefix]
         self._number += 1
-        if not self._share.take(self._number - 1, self._step.cost * len(word)):
+        if not self._share.take():
             return
+        choose = Random(f"{self._content} {self._number}")
+        word = [*(choose.choices(self._letters, k=choose.randrange(3)) if grows else ()), *prefix]
         states = self._step.start()
         stream: Mapping[str, Any] = {}
         for letter in word:
             states, stream = self._step.read(states, letter)
+        self._share.give_back()
         if any(stream[name] != value for name, value in stated.items()):
             raise Undecided(_fault("what stands on the stream after a prefix is another number").what)
 
@@ -308,8 +303,7 @@ class PointGuard:
         self._language: Any = language
         self._domain, self._task = domain, task
         self._step = PlainStep(network, floats=domain.floats)
-        self._choose = _chooser(network)
-        self._share, self.points = _Share(work), 0
+        self._share, self._content = _Share(work), _content(network)
 
     def at_start(self, cell: Any) -> Failure | None:
         """Returns why the start does not lie in its cell, None if it does."""
@@ -322,16 +316,20 @@ class PointGuard:
         """Returns why a point of a cell goes elsewhere than the walk says, None if it does not.
 
         Args:
-            number: of the cell; the first ones are always looked at.
+            number: of the cell.
             cell: the cell.
             letter: that is read.
             cells: where the walk says that it leads.
         """
-        if not self._share.take(number, self._step.cost):
+        if not self._share.take():
             return None
-        self.points += 1
-        point = self._domain.draw(cell, self._choose)
-        states, got = self._step.run(point.states, letter, self._domain.noise(self._choose))
+        failure = self._look(cell, letter, cells, Random(f"{self._content} {number} {letter}"))
+        self._share.give_back()
+        return failure
+
+    def _look(self, cell: Any, letter: int, cells: Sequence[Any], choose: Random) -> Failure | None:
+        point = self._domain.draw(cell, choose)
+        states, got = self._step.run(point.states, letter, self._domain.noise(choose))
         after = self._domain.moved(point, states, letter)
         if not any(self._domain.contains(cell, after) for cell in cells):
             return _fault("a point of a cell is led out of the cells that the walk states")

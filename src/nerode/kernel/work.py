@@ -92,6 +92,7 @@ class WorkCount:
         self.budget = budget or WorkBudget()
         self.units = 0
         self.cells = 0
+        self.guarded = 0.0  # CPU seconds, of all, that were the guard's
         self._next_look = _BETWEEN_LOOKS
         self._started = time.thread_time()
         self._steps = self._letters = 0
