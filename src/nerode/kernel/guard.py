@@ -223,7 +223,7 @@ def _logistic(value: float) -> float:
 
 
 def _content(network: CheckedNetwork) -> str:
-    """What draws depend on: the network, or some of it where there is much."""
+    """Returns what draws depend on: the network, or some of it where there is much."""
     rows = [(layer.start[:16], layer.outputs[:16]) for layer in network.layers]
     return repr((network.alphabet.symbols[:16], network.embedding[:16], rows))
 
