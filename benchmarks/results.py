@@ -1,7 +1,10 @@
-"""One table of all speeds: benchmarks/RESULTS.md, from one run on an idle machine.
+"""All speeds on one page: benchmarks/RESULTS.md, from runs on an idle machine.
 
-`make bench` runs it. Each row says what was done, against whom, how many times as long the peer takes, the
-least and the largest ratio of one turn, the target, and what limits it.
+`make bench` measures every section. What a section measured is kept in benchmarks/results.json as soon as it
+ends, so that a run can be stopped: `--go-on` measures the sections that are not kept for this commit yet,
+`--only cells,layers` some of them, and `--page` none; the page is written from all that is kept. A row says
+what was done, against whom, how many times as long the peer takes, the least and the largest ratio of one
+turn, the target, and what limits it.
 """
 
 from __future__ import annotations
@@ -9,29 +12,30 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib
+import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks import profiles
-from benchmarks._rows import MEASURED, BenchRow, record
-from nerode.core import write_atomically
+from benchmarks._rows import MEASURED, BenchRow
+from nerode.core import plural, write_atomically
 from nerode.models.native import library as native
 from nerode.training.environment import describe_environment
 
-PAGE = Path(__file__).with_name("RESULTS.md")
+PAGE, KEPT = Path(__file__).with_name("RESULTS.md"), Path(__file__).with_name("results.json")
 
 SECTIONS = (
     *("cells", "layers", "kernels", "mamba", "training"),
-    *("monoid", "starfree", "bestiary", "threads", "atlas"),
+    *("monoid", "starfree", "bestiary", "threads", "transformers", "waiting"),
 )
-
-ATLAS_SECONDS, UNCHANGED_SECONDS = 90.0, 3.0
+PROFILES = "profiles"
+"""What takes the time: a section without rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,59 +110,266 @@ TARGETS = (
         work="certificates of the classes", peer="30 s", least=1, limit="exact steps in plain Python"
     ),
     BenchTarget(work="checks of the classes", peer="60 s", least=1, limit="exact steps in plain Python"),
-    BenchTarget(
-        work="atlas from nothing", peer="90 s", least=1, limit="proofs of up to 8 s each, half in vain"
-    ),
-    BenchTarget(work="atlas unchanged", peer="3 s", least=1, limit="imports"),
+    BenchTarget(work="atlas from nothing", peer="90 s", least=1, limit="proofs of large groups"),
+    BenchTarget(work="atlas unchanged", peer="", least=1, limit="imports"),
 )
 """The first that fits a row counts."""
+
+LATER_TARGETS = (
+    BenchTarget(work="transformers: Mamba,", peer="default", least=10, limit=_SCAN),
+    BenchTarget(work="transformers: Mamba,", peer="mambapy path", least=5, limit=_SCAN),
+    BenchTarget(work="transformers: delta rule", peer="default", least=2, limit=_PRODUCTS),
+    *(
+        BenchTarget(work=f"nerode {work}", peer="", least=1, limit="imports of torch and of this package")
+        for work in ("check", "compile", "verify", "train")
+    ),
+)
+"""Targets set later; the page counts them by themselves."""
+
+_SIDE_BY_SIDE = "a step of a few ms: two runs side by side, as `nerode train --jobs 2` does, use both cores"
+STRUCK = {
+    **{
+        (f"training step of {name}", "one thread"): _SIDE_BY_SIDE
+        for name in (
+            *("elman-relu", "elman-tanh", "mingru", "mingru-signed"),
+            *("ssm", "ssm-decayed", "ssm-nilpotent"),
+        )
+    },
+    ("lstm H 128 B 64 T 50", "torch nn.LSTM"): "in float32 its products alone leave 1.21",
+    ("attention with slopes d 64 heads 4 B 16 T 512", "torch's fused attention"): (
+        "the work is torch's own function, called by both"
+    ),
+}
+"""Targets without a user, with the reason: a second figure counts them as missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """A sentence of the page's first screen about some rows.
+
+    Attributes:
+        work, peer: how the names of the rows begin.
+        says: the sentence; {} stands for the ratios.
+    """
+
+    work: str
+    peer: str
+    says: str
+
+
+GAINS = (
+    Gain(
+        work="transformers: Mamba,",
+        peer="default",
+        says="a training step of an unmodified Mamba of `transformers` under `nerode.accelerate()`: {}",
+    ),
+    Gain(work="transformers: Mamba,", peer="mambapy path", says="the same against its path with mambapy: {}"),
+    Gain(
+        work="transformers: delta rule",
+        peer="default",
+        says="the gated delta rule of Qwen3-Next, forward and backward: {}",
+    ),
+    Gain(
+        work="transformers: ",
+        peer="default",
+        says="all recurrent models of `transformers` and layers of `xlstm` that were measured: {}",
+    ),
+    Gain(
+        work="mamba step",
+        peer="mambapy",
+        says="a training step of nerode's own Mamba layer against mambapy's: {}",
+    ),
+    Gain(
+        work="training of mamba",
+        peer="mambapy",
+        says="training a Mamba, task and records included, against mambapy in a plain loop: {}",
+    ),
+    Gain(
+        work="training of",
+        peer="torch",
+        says="training a GRU or LSTM, task and records included, against torch in a plain loop: {}",
+    ),
+    Gain(
+        work="gru H",
+        peer="torch",
+        says="a GRU of 8 to 768 units, forward and backward, against `torch.nn.GRU`: {}",
+    ),
+    Gain(work="elman-tanh H", peer="torch", says="an Elman network against `torch.nn.RNN`: {}"),
+    Gain(
+        work="lstm H",
+        peer="torch",
+        says="an LSTM against `torch.nn.LSTM`, which is at the limit of the processor's products: {}",
+    ),
+    Gain(work="slstm layer", peer="xlstm", says="an sLSTM layer against the package of its authors: {}"),
+    Gain(work="mlstm layer", peer="xlstm", says="an mLSTM layer against the package of its authors: {}"),
+    Gain(work="delta rule", peer="torch loop", says="the delta rule against a loop in torch: {}"),
+    Gain(
+        work="vector decay",
+        peer="chunks",
+        says="gated linear attention against its chunked form in torch: {}",
+    ),
+    Gain(work="causal attention", peer="torch", says="softmax attention is torch's: {}"),
+    Gain(
+        work="training step",
+        peer="one thread",
+        says="two threads against one, the same bits, a training step of {count} architectures: {}",
+    ),
+    Gain(work="monoid", peer="libsemigroups", says="syntactic monoids against libsemigroups (C++): {}"),
+)
+"""The first screen."""
 
 
 def target_of(row: BenchRow) -> BenchTarget | None:
     """Returns the target of a row, None if it has none."""
-    return next((t for t in TARGETS if row.work.startswith(t.work) and row.peer.startswith(t.peer)), None)
+    every = (*TARGETS, *LATER_TARGETS)
+    return next((t for t in every if row.work.startswith(t.work) and row.peer.startswith(t.peer)), None)
 
 
-def line(row: BenchRow, command: str) -> str:
+def line(row: BenchRow) -> str:
     """Returns a row of the table."""
     target = target_of(row)
     wanted = "" if target is None else f"{target.least:g} {'✓' if row.ratio >= target.least else '✗'}"
-    limit = "; ".join(part for part in ("" if target is None else target.limit, row.limit) if part)
     spread = f"{row.low:.2f}–{row.high:.2f}"
-    ours = f"{row.seconds * 1e3:,.1f} ms" if row.seconds < 10 else f"{row.seconds:,.0f} s"
-    cells = (row.work, ours, row.peer, f"{row.ratio:.2f}", spread, str(row.threads), wanted, limit)
-    return f"| {' | '.join(cells)} | `{command}` |"
+    cells = (row.work, duration(row.seconds), row.peer, f"{row.ratio:.2f}", spread, str(row.threads), wanted)
+    return f"| {' | '.join(cells)} |"
 
 
-def page(
-    rows: Sequence[tuple[BenchRow, str]], load: float, seconds: float, profiled: Sequence[str] = ()
-) -> str:
-    """Returns the page of rows, each with its command.
+def duration(seconds: float) -> str:
+    """Returns seconds as milliseconds, or as seconds from ten on."""
+    return f"{seconds * 1e3:,.1f} ms" if seconds < 10 else f"{seconds:,.0f} s"
 
-    Args:
-        rows: what was measured.
-        load: processes that were running when the measurement began.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSection:
+    """What one run of a section measured.
+
+    Attributes:
+        name: of the section.
+        rows: in order.
+        lines: profiles, in words.
+        about: commit, date, processor, version of torch.
+        load: processes that were running when it began.
         seconds: how long it took.
-        profiled: what takes the time of some of the works, in lines.
     """
-    about = describe_environment()
-    judged = [(row, target) for row, _ in rows if (target := target_of(row)) is not None]
-    met = sum(row.ratio >= target.least for row, target in judged)
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+
+    name: str
+    rows: tuple[BenchRow, ...]
+    lines: tuple[str, ...]
+    about: dict[str, str]
+    load: float
+    seconds: float
+
+
+def read_kept(path: Path = KEPT) -> dict[str, KeptSection]:
+    """Returns the kept sections by name."""
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        item["name"]: KeptSection(
+            **{**item, "rows": tuple(BenchRow(**row) for row in item["rows"]), "lines": tuple(item["lines"])}
+        )
+        for item in found
+    }
+
+
+def keep(sections: Iterable[KeptSection], path: Path = KEPT) -> None:
+    """Writes the kept sections."""
+    lines = ",\n".join(json.dumps(asdict(section), ensure_ascii=False) for section in sections)
+    write_atomically(path, f"[\n{lines}\n]\n")
+
+
+def judged(rows: Iterable[BenchRow], targets: Sequence[BenchTarget]) -> tuple[list[BenchRow], list[BenchRow]]:
+    """Returns the rows that meet their target, and those that miss it, of these targets."""
+    own = [row for row in rows if target_of(row) in targets]
+    met = [row for row in own if row.ratio >= target_of(row).least]  # type: ignore[union-attr]
+    return met, [row for row in own if row not in met]
+
+
+def gain(told: Gain, rows: Sequence[BenchRow]) -> str:
+    """Returns a sentence of the first screen; empty without rows."""
+    ratios = sorted(
+        row.ratio for row in rows if row.work.startswith(told.work) and row.peer.startswith(told.peer)
+    )
+    if not ratios:
+        return ""
+    low, high = (f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" for ratio in (ratios[0], ratios[-1]))
+    shown = f"**{low}×**" if low == high else f"**{low}–{high}×**"
+    return f"- {told.says.replace('{count}', str(len(ratios))).replace('{}', shown)}"
+
+
+def missed_line(row: BenchRow) -> str:
+    """Returns a row that misses its target, with what stands in the way."""
+    target = target_of(row)
+    assert target is not None
+    reason = STRUCK.get((row.work, row.peer), "; ".join(part for part in (target.limit, row.limit) if part))
+    reason = f"{reason[:1].upper()}{reason[1:]}"
+    return f"- {row.work}, against {row.peer}: {row.ratio:.2f} of {target.least:g}. {reason}."
+
+
+def folded(title: str, lines: Sequence[str]) -> list[str]:
+    """Returns lines that a reader unfolds."""
+    return [f"<details><summary>{title}</summary>", "", *lines, "", "</details>", ""]
+
+
+def page(sections: Sequence[KeptSection]) -> str:
+    """Returns the page of the kept sections."""
+    rows = [row for section in sections for row in section.rows]
+    met, missed = judged(rows, TARGETS)
+    struck = [row for row in missed if (row.work, row.peer) in STRUCK]
+    open_rows = [row for row in missed if row not in struck]
+    total, left = len(met) + len(missed), len(met) + len(open_rows)
+    later_met, later_missed = judged(rows, LATER_TARGETS)
+    waiting = [row for section in sections if section.name == "waiting" for row in section.rows]
     head = [
         "# Speeds",
         "",
-        f"One run of `make bench` ({seconds / 60:.0f} minutes) on {today}, commit {about['commit'][:12]}, "
-        f"{about['processor']}, torch {about['torch']}; {load:.1f} processes were running when it began.",
-        "A ratio is the peer's time over ours, of medians; the spread is over the turns. Times of one thread "
-        "are processor time, of two threads and of the atlas the time on the wall.",
-        f"{met} of {len(judged)} targets are met.",
+        "How many times as long the others take, on a CPU: processor time of one thread, medians; with two",
+        "threads, and for the atlas, time on the wall. `make bench` measures; the end of the page says when.",
         "",
-        "| work | ours | peer | ratio | spread | threads | target | limit | command |",
-        "|---|---|---|---|---|---|---|---|---|",
+        *[text for told in GAINS if (text := gain(told, rows))],
+        "",
+        *(
+            ["Waiting, in seconds of the processor (the atlas: on the wall, two processes):", ""]
+            if waiting
+            else []
+        ),
+        *[f"- `{row.work}`: {row.seconds:.1f} s of at most {row.peer}" for row in waiting],
+        *([""] if waiting else []),
+        f"{len(met)} of {left} targets are met; {len(met)} of {total} with those that were struck. "
+        f"Of {plural(len(later_met) + len(later_missed), 'target')} set later, {len(later_met)} are met.",
+        "",
     ]
-    table = [line(row, command) for row, command in rows]
-    return "\n".join([*head, *table, *(["", *profiled] if profiled else []), ""])
+    body = [
+        *folded(
+            f"What is missed, and why ({len(open_rows) + len(later_missed)})",
+            [missed_line(row) for row in [*open_rows, *later_missed]],
+        ),
+        *folded(f"Struck: targets without a user ({len(struck)})", [missed_line(row) for row in struck]),
+    ]
+    for section in sections:
+        if not section.rows:
+            body += folded("Profiles: what takes the time", section.lines)
+            continue
+        title = f"All rows of `python -m benchmarks {section.name}`"
+        columns = [
+            "| work | ours | peer | ratio | spread | threads | target |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        body += folded(title, [*columns, *(line(row) for row in section.rows)])
+    return "\n".join([*head, *body, *_measured(sections)])
+
+
+def _measured(sections: Sequence[KeptSection]) -> list[str]:
+    """When and where the sections were measured."""
+    lines = ["Measured:", ""]
+    for section in sections:
+        about = section.about
+        lines.append(
+            f"- {section.name}: {about['date']}, commit {about['commit'][:12]}, {about['processor']}, torch "
+            f"{about['torch']}, in {section.seconds:.0f} s, beside {section.load:.1f} other processes"
+        )
+    return [*lines, ""]
 
 
 def build_kernels() -> None:
@@ -171,38 +382,47 @@ def build_kernels() -> None:
         )
 
 
-def atlas() -> None:
-    """Measures the atlas from nothing, and again."""
-    with tempfile.TemporaryDirectory() as folder:
-        for work, goal in (("atlas from nothing", ATLAS_SECONDS), ("atlas unchanged", UNCHANGED_SECONDS)):
-            begun = time.perf_counter()
-            command = [sys.executable, "-m", "nerode", "atlas", "--force", "-o", f"{folder}/atlas.html"]
-            subprocess.run(command, check=True, capture_output=True)
-            row = record(work, f"{goal:.0f} s", [time.perf_counter() - begun], [goal], threads=2)
-            print(f"{work}: {row.seconds:.1f} s", flush=True)
+def measure(name: str) -> KeptSection:
+    """Returns what a section measures."""
+    print(f"== {name}", flush=True)
+    found: dict[str, Any] = describe_environment()
+    about = {key: str(found[key]) for key in ("commit", "processor", "torch")}
+    about["date"] = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    load, begun = os.getloadavg()[0], time.perf_counter()
+    MEASURED.clear()
+    lines: Sequence[str] = ()
+    if name == PROFILES:
+        lines = profiles.lines()
+    else:
+        importlib.import_module(f"benchmarks.{name}").main()
+    return KeptSection(
+        name=name,
+        rows=tuple(MEASURED),
+        lines=tuple(lines),
+        about=about,
+        load=load,
+        seconds=time.perf_counter() - begun,
+    )
 
 
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks results", description=__doc__)
-    parser.add_argument("--only", help=f"of {', '.join(SECTIONS)}; separated by commas")
-    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    every = (*SECTIONS, PROFILES)
+    parser.add_argument("--only", help=f"of {', '.join(every)}; separated by commas")
+    parser.add_argument("--go-on", action="store_true", help="leave out what is kept for this commit")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write the page of what is kept")
     given = parser.parse_args(list(options))
-    names = given.only.split(",") if given.only else list(SECTIONS)
-    if unknown := [name for name in names if name not in SECTIONS]:
-        parser.error(f"no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
-    build_kernels()
-    load, begun = os.getloadavg()[0], time.perf_counter()
-    rows: list[tuple[BenchRow, str]] = []
-    for name in names:
-        print(f"== {name}", flush=True)
-        MEASURED.clear()
-        if name == "atlas":
-            atlas()
-        else:
-            importlib.import_module(f"benchmarks.{name}").main()
-        command = "nerode atlas" if name == "atlas" else f"python -m benchmarks {name}"
-        rows += [(row, command) for row in MEASURED]
-    print("== profiles", flush=True)
-    found = profiles.lines()
-    write_atomically(given.output, page(rows, load, time.perf_counter() - begun, found))
-    print(given.output)
+    names = given.only.split(",") if given.only else list(every)
+    if unknown := [name for name in names if name not in every]:
+        parser.error(f"no section {', '.join(unknown)}; there are {', '.join(every)}")
+    kept = read_kept()
+    if given.go_on:
+        commit = describe_environment()["commit"]
+        names = [name for name in names if name not in kept or kept[name].about["commit"] != commit]
+    if names and not given.page:
+        build_kernels()
+        for name in names:
+            kept[name] = measure(name)
+            keep(kept[name] for name in every if name in kept)
+    write_atomically(PAGE, page([kept[name] for name in every if name in kept]))
+    print(PAGE)
