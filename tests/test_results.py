@@ -30,7 +30,8 @@ def test_the_page_counts_what_is_met_missed_struck_and_later() -> None:
     text = page([section(FAST, SLOW, USERLESS, OTHER, LATER), section(name="profiles", lines=("- a: b",))])
     lines = text.splitlines()
     assert (
-        "1 of 2 targets are met; 1 of 3 with those that were struck. Of 1 target set later, 1 are met." in lines
+        "1 of 2 targets are met; 1 of 3 with those that were struck. Of 1 target set later, 1 are met."
+        in lines
     )
     assert any(line.startswith("- a GRU") and line.endswith("**11×**") for line in lines)
     assert "| gru H 8 B 64 T 100 | 2.0 ms | torch nn.GRU | 11.00 | 9.00–12.00 | 1 | 10 ✓ |" in lines
@@ -39,7 +40,9 @@ def test_the_page_counts_what_is_met_missed_struck_and_later() -> None:
     assert "- training step of gru, against one thread: 1.50 of 1.6. Operations that do not" in missed
     assert "- training step of ssm, against one thread: 1.50 of 1.6. A step of a few ms" in struck
     assert "- a: b" in lines
-    assert "- cells: 2026-11-19, commit cccccccccccc, P, torch 2, in 60 s, beside 0.5 other processes" in lines
+    assert (
+        "- cells: 2026-11-19, commit cccccccccccc, P, torch 2, in 60 s, beside 0.5 other processes" in lines
+    )
 
 
 def test_the_first_target_that_fits_counts() -> None:

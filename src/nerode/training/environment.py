@@ -43,7 +43,7 @@ def keep_freed_memory() -> bool:
     """Has the C library keep up to 1 GiB of freed memory for this process; returns whether it does.
 
     Otherwise the tensors of a step go back to the system at its end, and the next step gets its pages again,
-    each zeroed first: a fifth of the time of a small model, two thirds of that of a scan over 32 MiB, and what
+    each zeroed first: a fifth of the time of a small model, two thirds of a scan over 32 MiB, and what
     two threads cannot share.
     """
     try:
