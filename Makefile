@@ -13,7 +13,7 @@ TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 # Python keeps what it compiles: the tests start hundreds of processes that load the same modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test formal test-slow test-fresh golden bench docs style lint format wheel clean chromium
+.PHONY: run test formal test-slow test-fresh golden bench docs page style lint format wheel clean chromium
 
 run: $(VENV)/.installed-run
 	$(BIN)/nerode atlas -o $(OUT)/atlas.html
@@ -61,6 +61,10 @@ formal: $(VENV)/.installed-test
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
 	@echo $(OUT)/docs/index.html
+
+# The page that re-checks a certificate in the browser; npm fetches Pyodide once, and `make test` never does.
+page: $(VENV)/.installed-test
+	$(BIN)/python docs/page/build.py $(OUT)
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks results

@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -314,3 +315,26 @@ def test_what_did_not_fit_is_tried_again_under_another_budget_only() -> None:
     assert slow.tried == 2
     assert [slow.value, slow.value, slow.tried] == [3, 3, 3]
     assert isinstance(_Slow.value, budgeted_property)
+
+
+def test_commands_work_where_python_has_no_limits_and_no_timers():
+    """As in a browser: no module `resource`, no `setitimer`, no clock of a thread."""
+    program = """
+import signal, sys, time
+sys.modules["resource"] = None
+del signal.setitimer, time.thread_time
+from click.testing import CliRunner
+from nerode.cli.check import check
+from nerode.cli.compile import compile_command
+from nerode.cli.verify import verify
+made = ["(aa)*", "--to", "mamba-signed", "-o", "even"]
+for command, arguments in ((check, ["(aa)*"]), (compile_command, made),
+                           (verify, ["even"])):
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, (done.output, done.exception)
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0, done.stderr

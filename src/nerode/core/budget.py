@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import resource
 import signal
 import threading
 import time
@@ -26,6 +25,12 @@ from types import FrameType
 from typing import Any, TypeVar, overload
 
 from nerode.core.errors import BudgetExceeded, InputError
+
+try:
+    import resource
+except ModuleNotFoundError:
+    # Python in a browser has no limits of memory, no processes to wait for and no timer.
+    resource = None  # type: ignore[assignment]
 
 MARGIN = 1.0
 """CPU seconds after its budget at which `enforce` stops what has not stopped by itself."""
@@ -45,6 +50,8 @@ def cpu_seconds() -> float:
 
     In a forked copy the count goes on from that of the original.
     """
+    if resource is None:
+        return time.process_time()
     waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
     return _cpu_before_fork + time.process_time() + waited_for.ru_utime + waited_for.ru_stime
 
@@ -309,7 +316,8 @@ def enforce(budget: Budget) -> Iterator[Budget]:
 @contextmanager
 def _alarm(budget: Budget) -> Iterator[None]:
     """Interrupts the main thread when the budget is long over."""
-    if math.isinf(budget.seconds) or threading.current_thread() is not threading.main_thread():
+    unarmed = math.isinf(budget.seconds) or not hasattr(signal, "setitimer")
+    if unarmed or threading.current_thread() is not threading.main_thread():
         yield
         return
     armed = True
@@ -334,9 +342,12 @@ def _alarm(budget: Budget) -> Iterator[None]:
 def _bounded_memory(budget: Budget) -> Iterator[bool]:
     """Bounds the private memory of this process and of those it starts; says whether it could."""
     taken = _private_memory()
+    if resource is None or not taken:
+        yield False
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = taken + TABLES * budget.bytes
-    if not taken or most >= 1 << 63 or (soft != resource.RLIM_INFINITY and soft <= most):
+    if most >= 1 << 63 or (soft != resource.RLIM_INFINITY and soft <= most):
         yield False
         return
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
@@ -349,6 +360,8 @@ def _bounded_memory(budget: Budget) -> Iterator[bool]:
 def _private_memory() -> int:
     """Bytes of private memory, as the operating system counts them for its limit; 0 where it does not say."""
     try:
+        if resource is None:
+            return 0
         return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
         return 0
