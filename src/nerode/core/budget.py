@@ -17,7 +17,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,11 +26,10 @@ from typing import Any, TypeVar, overload
 
 from nerode.core.errors import BudgetExceeded, InputError
 
-try:
+# Python in a browser has no limits of memory, no processes to wait for and no timer.
+with suppress(ModuleNotFoundError):
     import resource
-except ModuleNotFoundError:
-    # Python in a browser has no limits of memory, no processes to wait for and no timer.
-    resource = None  # type: ignore[assignment]
+_HAS_LIMITS = "resource" in globals()
 
 MARGIN = 1.0
 """CPU seconds after its budget at which `enforce` stops what has not stopped by itself."""
@@ -50,7 +49,7 @@ def cpu_seconds() -> float:
 
     In a forked copy the count goes on from that of the original.
     """
-    if resource is None:
+    if not _HAS_LIMITS:
         return time.process_time()
     waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
     return _cpu_before_fork + time.process_time() + waited_for.ru_utime + waited_for.ru_stime
@@ -342,7 +341,7 @@ def _alarm(budget: Budget) -> Iterator[None]:
 def _bounded_memory(budget: Budget) -> Iterator[bool]:
     """Bounds the private memory of this process and of those it starts; says whether it could."""
     taken = _private_memory()
-    if resource is None or not taken:
+    if not _HAS_LIMITS or not taken:
         yield False
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -360,7 +359,7 @@ def _bounded_memory(budget: Budget) -> Iterator[bool]:
 def _private_memory() -> int:
     """Bytes of private memory, as the operating system counts them for its limit; 0 where it does not say."""
     try:
-        if resource is None:
+        if not _HAS_LIMITS:
             return 0
         return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
