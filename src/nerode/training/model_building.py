@@ -81,6 +81,7 @@ _LEFT_OUT_OF_KEY_AT_DEFAULT = {
     "beginning": False,
     "embedding_norm": "none",
     "gate_cap": 15.0,
+    "inner_norm": 0.0,
     "norm_epsilon": 1e-5,
     "open_start": False,
     "period": 2,
