@@ -30,8 +30,6 @@ def test_the_files_are_of_the_tables_that_there_are(result):
     ((_, table),) = find_tables(f"{result.paper}:{result.table}")
     rows = {(line.row, line.model): line for line in table.lines}
     for line in result.lines:
-        if line.kind == "polished":
-            continue
         own = rows[line.row, line.model]
         assert [c.published for c in line.cells] == [c.published for c in own.cells]
         assert [c.column for c in line.cells] == [c.column for c in own.cells]
@@ -45,11 +43,10 @@ def test_agreement_follows_from_the_values(result):
     ((_, table),) = find_tables(f"{result.paper}:{result.table}")
     rows = {(line.row, line.model): line for line in table.lines}
     for line in result.lines:
-        if line.kind != "polished":
-            own = rows[line.row, line.model]
-            values = [cell.values for cell in line.cells]
-            expected = [cell.agreement for cell in compare_cells(table, own.cells, values)]
-            assert [cell.agreement for cell in line.cells] == expected
+        own = rows[line.row, line.model]
+        values = [cell.values for cell in line.cells]
+        expected = [cell.agreement for cell in compare_cells(table, own.cells, values)]
+        assert [cell.agreement for cell in line.cells] == expected
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda r: f"{r.paper}:{r.table}")

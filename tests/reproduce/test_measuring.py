@@ -14,7 +14,6 @@ from nerode.records import RunStore, TaskConfig, merge_tables, read_tables, writ
 from nerode.reproduce.measuring import (
     lengths_to_test,
     measure_compiled,
-    polished_lines,
     read_value,
     run_table,
     specs_of,
@@ -214,29 +213,6 @@ def test_findings_of_counting_and_flip_flops():
     survived = [row["survived"] for row in record.examination["streams"]]
     assert read_value(Finding(name="survives", at=min(survived)), record) == 1.0
     assert read_value(Finding(name="survives", at=min(survived) + 1), record) == 0.0
-
-
-def test_polished_networks_are_read_where_there_are_some(tmp_path):
-    assert polished_lines(tmp_path / "none") == []
-    record = {
-        "format": "nerode-polish-record",
-        "proved": True,
-        "after": [{"length": 8, "sequence": 1.0}, {"length": 4096, "sequence": 0.5}],
-        "polish_cpu_seconds": 2.0,
-    }
-    row = {"group": "Z3, 4 blocks", "seed": 0, "training_cpu_seconds": 1.0, "float32": record}
-    failed = {**row, "seed": 1, "float32": {**record, "proved": False, "after": []}}
-    other = {"group": "Z2", "float32": {"format": "else"}}
-    rows = "\n".join(map(json.dumps, (row, failed, other)))
-    (tmp_path / "a.jsonl").write_text(rows + "\n")
-    (line,) = polished_lines(tmp_path)
-    assert [(cell.column, cell.values) for cell in line.cells] == [("1X", (1.0, 0.0)), ("4096", (0.5, 0.0))]
-    assert line.seeds == (0, 1)
-    assert line.cpu_seconds == 6.0
-    assert line.note.startswith("1 of 2 seeds proved")
-    (tmp_path / "bad.jsonl").write_text("{")
-    with pytest.raises(FormatError, match="not JSON"):
-        polished_lines(tmp_path)
 
 
 def test_no_judge_takes_part_in_a_table():

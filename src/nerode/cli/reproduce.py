@@ -218,7 +218,6 @@ def _run(
             seeds=seeds,
             jobs=jobs,
             on_line=progress.end,
-            polished=EXPERIMENTS / "polish",
         )
     result = _settled(result, out, settle)
     if keep is not None and (result.lines or result.waiting):

@@ -117,7 +117,7 @@ class LineResult:
     Attributes:
         row: what the paper calls the task.
         model: what the paper calls the model.
-        kind: "trained", "compiled" or "polished".
+        kind: "trained" or "compiled".
         language: name of the language, where the cells go from lengths of training to longer ones; else "".
         architecture: name of the architecture for theory; "" if theory was not asked.
         cells: its numbers.

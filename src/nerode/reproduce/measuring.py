@@ -1,8 +1,4 @@
-"""The measurement of a table: specs, runs (or those that are there), compiled networks, numbers of cells.
-
-`python -m benchmarks polish` writes the latter, one JSON object per line: the group, the seed, and under the
-name of each float format the record of `nerode mend --method group`.
-"""
+"""The measurement of a table: specs, runs (or those that are there), compiled networks, numbers of cells."""
 
 from __future__ import annotations
 
@@ -19,14 +15,13 @@ from typing import Any
 
 import torch
 
-from nerode.core import Budget, InputError, from_mapping, read_json_lines, to_mapping
+from nerode.core import Budget, InputError, from_mapping, to_mapping
 from nerode.languages import resolve_language
 from nerode.models.network_module import CompiledModel, load_model
 from nerode.proofs import UNDER_NOISE, Claim, Refutation, Unproved
 from nerode.records import (
     CURVE,
     WEIGHTS_FILE,
-    CellResult,
     Folder,
     LineResult,
     Measure,
@@ -152,60 +147,6 @@ def readings_of(line: TableLine) -> list[Reading]:
     return [cell.reading for cell in line.cells]
 
 
-FORMAT = "nerode-polish-record"
-DTYPE = "float32"
-
-_COLUMNS = {8: "1X", 16: "2X", 24: "3X", 32: "4X", 40: "5X"}
-"""Columns of the table for multiples of the length of training."""
-
-
-def polished_lines(folder: Path) -> list[LineResult]:
-    """Returns a line for each group with polished networks in a folder; none if there is no such folder.
-
-    A seed whose network could not be polished counts as 0 at every length.
-
-    Raises:
-        FormatError: for a file that is not JSON lines.
-    """
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for row in _rows(path):
-            groups.setdefault(str(row["group"]), []).append(row)
-    return [_line(group, rows) for group, rows in groups.items()]
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    found = read_json_lines(path)
-    return [row for row in found if isinstance(row, dict) and row.get(DTYPE, {}).get("format") == FORMAT]
-
-
-def _line(group: str, rows: list[dict[str, Any]]) -> LineResult:
-    scores = [{s["length"]: float(s["sequence"]) for s in row[DTYPE]["after"]} for row in rows]
-    lengths = sorted({length for own in scores for length in own})
-    cells = tuple(
-        CellResult(
-            column=_COLUMNS.get(length, str(length)),
-            published=None,
-            printed="",
-            values=tuple(own.get(length, 0.0) for own in scores),
-            agreement="–",
-        )
-        for length in lengths
-    )
-    proved = sum(bool(row[DTYPE]["proved"]) for row in rows)
-    return LineResult(
-        row=group,
-        model="rotations, trained on 8 and polished (ours)",
-        kind="polished",
-        cells=cells,
-        theory=summarise_verdict(group.partition(",")[0], "ids4"),
-        seeds=tuple(int(row["seed"]) for row in rows),
-        parameters=rows[0].get("parameters"),
-        cpu_seconds=sum(row["training_cpu_seconds"] + row[DTYPE]["polish_cpu_seconds"] for row in rows),
-        note=f"{proved} of {len(rows)} seeds proved right at every length in exact arithmetic",
-    )
-
-
 OnLine = Callable[[str], None]
 """Is called with one line per finished run."""
 
@@ -256,7 +197,6 @@ def run_table(
     seeds: int | range | None = None,
     jobs: int = 1,
     on_line: OnLine | None = None,
-    polished: Path | None = None,
 ) -> TableResult:
     """Returns a table with the results of the runs at CPU scale; runs that are in `out` are not made again.
 
@@ -267,7 +207,6 @@ def run_table(
         seeds: how many or which, instead of what each line says.
         jobs: processes at once; 0 to run nothing, and to take what is there.
         on_line: is called with one line per finished run.
-        polished: a folder of results of polished networks, for the tables that have a place for them.
     """
     lines = [line for line in table.lines if line.runs_here]
     specs = [specs_of(line, seeds_of(line, seeds)) for line in lines]
@@ -282,8 +221,6 @@ def run_table(
     unmeasured = len(table.lines) - len(measured)
     waiting = tuple(f"{line.row} · {line.model}" for line in results if not _is_measured(line))
     commits = Counter(str(record.environment.get("commit")) for record in records.values())
-    if polished is not None and table.polished:
-        measured += polished_lines(polished)
     return TableResult(
         paper=paper.name,
         reference=paper.reference.key,

@@ -193,7 +193,6 @@ class PaperTable:
         seeds: those of the paper's protocol at full scale.
         remarks: what was checked where we disagree.
         average: what the paper takes of its seeds, and so do we; the mean for a paper with one run.
-        polished: whether networks that were polished into exact representations belong into it.
     """
 
     name: str
@@ -208,7 +207,6 @@ class PaperTable:
     seeds: int = 5
     remarks: tuple[str, ...] = ()
     average: Literal["median", "mean"] = "mean"
-    polished: bool = False
 
     @property
     def ticks(self) -> bool:
@@ -386,9 +384,7 @@ def judge_again(result: TableResult, table: PaperTable) -> TableResult:
     judged = []
     for stored in result.lines:
         own = lines.get((stored.row, stored.model))
-        if stored.kind == "polished":
-            judged.append(stored)
-        elif own is not None and _is_of(own, stored):
+        if own is not None and _is_of(own, stored):
             judged.append(_judged(table, own, stored))
     known = {(line.row, line.model) for line in judged}
     return replace(

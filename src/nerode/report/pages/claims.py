@@ -214,8 +214,6 @@ def _ours(result: TableResult, line: LineResult, cell: CellResult) -> str:
 def _verdict(line: LineResult) -> str:
     if line.claims:
         return f"proved: {proof_text(line.claims)}"
-    if line.kind == "polished":
-        return str(line.note)
     found = Counter(cell.agreement for cell in line.cells if cell.agreement != "–")
     if len(found) == 1:
         return str(next(iter(found)))
