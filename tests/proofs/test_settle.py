@@ -7,7 +7,7 @@ import nerode as nr
 from nerode.core import Budget
 from nerode.languages import asked_of, resolve_language
 from nerode.models.network_module import load_model
-from nerode.proofs.find.words import Asked
+from nerode.proofs.replay.subject import make_subject
 from nerode.proofs.settle import STRATEGIES, SettleSettings, settle
 
 SECONDS = 20
@@ -15,12 +15,12 @@ SECONDS = 20
 
 def exact(network, language):
     """A network without weights, with the question of a language."""
-    return Asked(name="x", about=language.name, module=None, network=network, question=asked_of(language))
+    return make_subject("x", about=language.name, network=network, question=asked_of(language))
 
 
 def as_module(network, language, dtype=torch.float32):
-    return Asked(
-        name="x",
+    return make_subject(
+        "x",
         about=language.name,
         module=load_model(network, dtype=dtype),
         network=network,

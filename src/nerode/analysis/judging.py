@@ -17,7 +17,7 @@ from torch import nn
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle.keeping import keep_end
-from nerode.analysis.settle.settling import asked_module, failing_tests
+from nerode.analysis.settle.settling import failing_tests, subject_of_task
 from nerode.core import Budget, InputError
 from nerode.languages import LanguageQuestion, Question
 from nerode.models import Model, dtype_of
@@ -161,7 +161,7 @@ class WordJudge(ClosureJudge):
     def examine(self, check: Check) -> Reply:
         """Returns whether the model is proved, or a word that it answers incorrectly."""
         budget = Budget(seconds=math.inf)
-        reader = WordReader(asked_module(check.model, self._task))
+        reader = WordReader(subject_of_task(check.model, self._task))
         tests = failing_tests(check.model, self._task, _LENGTHS, sequences=_WORDS, budget=budget)
         alone = (reader.first_failure(reader.encode(test)) for _, test in tests if test is not None)
         found = next((wrong for wrong in alone if wrong is not None), None)

@@ -20,14 +20,14 @@ from torch import Tensor, nn
 from nerode.core import InputError
 from nerode.kernel import DTYPES, Refutation
 from nerode.languages import Language, Legal, Question, asked_of
+from nerode.proofs.reading import UNREADABLE, decoder
+from nerode.records import Reading
 
 State = dict[str, Tensor]
 Answers = npt.NDArray[np.int8]
 """For each word the truth values of its answer, in the order of the question's names: 0 or 1, and 2 in all
 places if a score is not a finite number, which is the value of no correct answer.
 """
-
-UNREADABLE = 2
 
 Decode = Callable[[Tensor], Tensor]
 
@@ -55,8 +55,10 @@ class Runner:
         letters: how many letters it reads, by number.
         names: how many truth values an answer has.
         dtype: the float format of its parameters.
-        decode: from scores (…, scores) to truth values (…, names).
+        decode: from scores (…, scores) to truth values (…, names): bits, where every score has to be a
+            finite number, or numbers in which rows that cannot be read are marked.
         empty: what it says about the empty prefix; None if it says nothing there.
+        reading: what `decode` follows; None for another function.
     """
 
     module: StepModule
@@ -65,6 +67,7 @@ class Runner:
     dtype: str
     decode: Decode
     empty: Legal | None
+    reading: Reading | None = None
 
     def start(self) -> State:
         """Returns the state of one word before its first letter."""
@@ -108,13 +111,14 @@ class Runner:
     def read(self, scores: Tensor) -> Answers:
         """Returns the answers that scores stand for."""
         answers = self.decode(scores)
-        if answers.dtype != torch.bool or answers.shape[-1] != self.names:
+        if answers.dtype not in (torch.bool, torch.int8) or answers.shape[-1] != self.names:
             raise InputError(
                 f"the scores decode to {answers.dtype} of shape {tuple(answers.shape)}; wanted are "
                 f"{self.names} truth values, one for each name of an answer"
             )
         found = answers.to(torch.int8)
-        found[~scores.isfinite().all(-1)] = UNREADABLE
+        if answers.dtype == torch.bool:
+            found[~scores.isfinite().all(-1)] = UNREADABLE
         return np.asarray(found.cpu().numpy(), dtype=np.int8)
 
 
@@ -124,6 +128,7 @@ def make_runner(
     *,
     dtype: str | None = None,
     decode: Decode | None = None,
+    reading: Reading | None = None,
     empty: Legal | None = None,
 ) -> Runner:
     """Returns a runner for a module; the module is put into evaluation mode.
@@ -132,7 +137,8 @@ def make_runner(
         module: reads letters by number.
         asked: the question, or a language whose next symbols or members are asked for.
         dtype: the format that it must have; None takes the one that it has.
-        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        decode: how scores are read; None takes the reading, then the module's own `legal`, then "above 1/2".
+        reading: how scores are read.
         empty: what the module says about the empty prefix; None takes the decoder of the network that it was
             made from, if any.
 
@@ -154,8 +160,9 @@ def make_runner(
         letters=len(question.alphabet),
         names=len(question.answers),
         dtype=found,
-        decode=decode or own or above_half,
+        decode=decode or (decoder(reading) if reading is not None else own or above_half),
         empty=empty,
+        reading=None if decode is not None else reading,
     )
 
 

@@ -40,7 +40,6 @@ from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
 from nerode.proofs.find.walk import Walk
 from nerode.proofs.find.words import (
     STEPPED,
-    Asked,
     WordReader,
     coarse_walks,
     failing_hold,
@@ -50,6 +49,7 @@ from nerode.proofs.find.words import (
 )
 from nerode.proofs.replay.heads import find_unsound
 from nerode.proofs.replay.lift import carried_claim, require_plain
+from nerode.proofs.replay.subject import Subject
 from nerode.proofs.runner import Runner
 from nerode.records import Reading, Settlement
 
@@ -159,7 +159,7 @@ Tests = Iterable[tuple[int, Refutation | None]]
 
 
 def settle(
-    asked: Asked,
+    subject: Subject,
     *,
     tests: Tests = (),
     settings: SettleSettings | None = None,
@@ -168,7 +168,7 @@ def settle(
     """Returns the outcome of all strategies for a module.
 
     Args:
-        asked: the module with its question; it is not changed.
+        subject: the module with its question; it is not changed.
         tests: what else is read, drawn by the caller.
         settings: how far to search.
         budget: limits the seconds of all strategies together.
@@ -176,19 +176,19 @@ def settle(
     Raises:
         InputError: if a weight is not a number.
     """
-    weights = () if asked.module is None else asked.module.parameters()
+    weights = () if subject.module is None else subject.module.parameters()
     if not all(bool(p.isfinite().all()) for p in weights):
-        raise InputError(f"{asked.name} has a weight that is not a finite number; train it again")
+        raise InputError(f"{subject.name} has a weight that is not a finite number; train it again")
     # The networks are small: threads would wait for each other, and that counts as CPU time, too.
     with fixed_bits(1):
-        return _Search(asked, tests, settings or SettleSettings(), started(budget)).run()
+        return _Search(subject, tests, settings or SettleSettings(), started(budget)).run()
 
 
 class _Search:
     """The strategies side by side, and what is known so far."""
 
-    def __init__(self, asked: Asked, tests: Tests, settings: SettleSettings, budget: Budget) -> None:
-        self.asked, self.tests, self.settings, self.budget = asked, tests, settings, budget
+    def __init__(self, subject: Subject, tests: Tests, settings: SettleSettings, budget: Budget) -> None:
+        self.subject, self.tests, self.settings, self.budget = subject, tests, settings, budget
         self.begun = time.process_time()
         self.reasons: list[str] = []
         self.verdict: FloatVerdict | None = None
@@ -196,10 +196,11 @@ class _Search:
         self.runner: Runner | None = None
         self.searching = budget.part(_SEARCH) if settings.partial else budget
         self.loops: LoopReport | None = None
+        self.tested = 0
         self.partial: FoundProof | None = None
         try:
-            self.reader = None if asked.module is None else WordReader(asked)
-            if obstacle := _obstacle(asked.module):
+            self.reader = None if subject.module is None else WordReader(subject)
+            if obstacle := _obstacle(subject.module):
                 self.reasons.append(obstacle)
             elif self.reader is not None:
                 self.runner = self.reader.runner
@@ -231,17 +232,20 @@ class _Search:
                     "roundings decide it"
                 )
             yield made
-        holds, length = self.settings.holds, self.settings.longest or 1024
+        holds, length = self.settings.holds, self._up_to(self.settings.longest or 1024)
         if self.reader is None or not holds:
             return None
         held = failing_hold(self.reader, length=length, words=holds, budget=self.budget)
         yield holds * length
-        return None if held is None else self._refuted(held)
+        if held is not None:
+            return self._refuted(held)
+        self.tested = max(self.tested, length) if self.budget.left() else self.tested
+        return None
 
     def by_fading(self) -> Work[Settled | None]:
         """Boxes of float states of one layer whose memory fades."""
-        model, question = self.asked.module, self.asked.question
-        above_zero = self.asked.reading == Reading(kind="above")
+        model, question = self.subject.module, self.subject.question
+        above_zero = self.subject.reading == Reading(kind="above")
         if not isinstance(model, Model) or not isinstance(question, LanguageQuestion) or not above_zero:
             return None
         if question.asks != "next" or not question.language.regular:
@@ -257,8 +261,8 @@ class _Search:
 
     def by_exact(self) -> Work[Settled | None]:
         """A proof of the exact network by the kernel, or its shortest failing word; they cannot be paused."""
-        network, question = self.asked.network, self.asked.question
-        if self.asked.module is not None or network is None or not isinstance(question, LanguageQuestion):
+        network, question = self.subject.network, self.subject.question
+        if self.subject.module is not None or network is None or not isinstance(question, LanguageQuestion):
             return None
         yield 1
         try:
@@ -286,7 +290,7 @@ class _Search:
 
     def by_heads(self) -> Work[Settled | None]:
         """Lemmas about the heads of a softmax decoder that was compiled."""
-        model, network, question = self.asked.module, self.asked.network, self.asked.question
+        model, network, question = self.subject.module, self.subject.network, self.subject.question
         compiled = network is not None and isinstance(model, Model) and model.grows
         if not compiled or not isinstance(question, LanguageQuestion):
             return None
@@ -310,14 +314,14 @@ class _Search:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
         if self.runner is None:
             return None
-        assert self.asked.question is not None
+        assert self.subject.question is not None
         limits = replace(self.budget, elements=self.settings.states)
         partial = self.settings.partial
         try:
             self.verdict = yield from closing(
                 self.runner,
-                self.asked.question,
-                network=_network_of(self.asked),
+                self.subject.question,
+                network=_network_of(self.subject),
                 partial=partial,
                 search=replace(self.searching, elements=self.settings.states),
                 budget=limits,
@@ -338,18 +342,20 @@ class _Search:
         """A failing word that a search led by the margins finds."""
         if self.reader is None or not self.settings.searched:
             return None
-        found = yield from shrinking_margins(self.reader, letters=self.settings.searched, budget=self.budget)
+        found = yield from shrinking_margins(
+            self.reader, letters=self._up_to(self.settings.searched), budget=self.budget
+        )
         return None if found is None else self._refuted(found)
 
     def by_boxes(self) -> Work[Settled | None]:
         """Regions of the state of a contracting cell, checked by the kernel; they cannot be paused."""
-        model, asked = self.asked.module, self.asked
-        language, tasks = asked.language, _box_tasks(asked)
+        model, subject = self.subject.module, self.subject
+        language, tasks = subject.language, _box_tasks(subject)
         if not self.settings.boxes or not isinstance(model, Model) or language is None or not tasks:
             return None
         try:
             require_plain(model)
-            require_told_apart(language, asked.answers)
+            require_told_apart(language, subject.answers)
         except InputError as no_boxes:
             self.reasons.append(str(no_boxes))
             return None
@@ -358,7 +364,7 @@ class _Search:
         for task in tasks:
             seconds = max(0.1, self.budget.left())
             found = prove_boxes(
-                model, language, task, answers=asked.answers, weights=asked.weights, seconds=seconds
+                model, language, task, answers=subject.answers, weights=subject.weights, seconds=seconds
             )
             if isinstance(found, FoundProof):
                 return self._proved(BOXES, found, tuple(map(carried_claim, found.certificate.claims)))
@@ -373,7 +379,7 @@ class _Search:
         self.loops = yield from search_loops(
             self.runner,
             self.reader.question,
-            longest=self.settings.loops,
+            longest=self._up_to(self.settings.loops),
             predict=self.settings.predict,
             budget=self.budget,
         )
@@ -387,10 +393,11 @@ class _Search:
         """A failing word among long ones."""
         if self.reader is None or not self.settings.holds:
             return None
-        for length in _LONG:
+        for length in dict.fromkeys(map(self._up_to, _LONG)):
             found = yield from long_words(self.reader, length=length, words=_LONG_WORDS, budget=self.budget)
             if found is not None:
                 return self._refuted(found)
+            self.tested = max(self.tested, length) if self.budget.left() else self.tested
         return None
 
     def by_coarse_walks(self) -> Work[Settled | None]:
@@ -407,6 +414,10 @@ class _Search:
             return None
         found = yield from coarse_walks(self.reader, walk, budget=self.budget)
         return None if found is None else self._refuted(found)
+
+    def _up_to(self, length: int) -> int:
+        """The length, or that of the longest word that may be read."""
+        return min(length, self.subject.letters.longest or length)
 
     def _proved(self, method: str, evidence: FoundProof, claims: Sequence[Claim]) -> Settled:
         settlement = self._end(method=method, length="all", **proved_by(claims))
@@ -446,11 +457,11 @@ class _Search:
         budget = replace(self.budget, elements=MOST_STATES if few else self.settings.states)
         partial = self.settings.partial
         try:
-            self.verdict = search_states(self.asked, budget, valid=True, partial=partial)
+            self.verdict = search_states(self.subject, budget, valid=True, partial=partial)
             reached = self.verdict.length
             if partial and isinstance(reached, int) and reached >= len(found.word):
                 # Of batches, which round otherwise, such a proof speaks: it would mislead who reads words.
-                self.verdict = search_states(self.asked, budget, valid=True, partial=True, alone=True)
+                self.verdict = search_states(self.subject, budget, valid=True, partial=True, alone=True)
         except InputError:
             return None, 0
         certificate = self.verdict.certificate
@@ -480,7 +491,7 @@ class _Search:
         """The settlement without an end; a part of the lengths is proved in the seconds that are left."""
         if self.settings.partial and self.runner is not None and self.partial is None:
             budget = replace(self.budget, elements=self.settings.states)
-            self.verdict = search_states(self.asked, budget, partial=True)
+            self.verdict = search_states(self.subject, budget, partial=True)
             self.reasons.append(self.verdict.reason)
             certificate = self.verdict.certificate
             self.partial = None if certificate is None else FoundProof(certificate=certificate)
@@ -497,13 +508,14 @@ class _Search:
 
     def _end(self, **fields: object) -> Settlement:
         known = {
-            "about": self.asked.about,
-            "dtype": None if self.asked.module is None else dtype_of(self.asked.module),
+            "about": self.subject.about,
+            "dtype": None if self.subject.module is None else dtype_of(self.subject.module),
             "states": 0 if self.verdict is None else self.verdict.states,
             "cpu_seconds": round(time.process_time() - self.begun, 3),
-            "weights": self.asked.weights,
+            "weights": self.subject.weights,
             "known": tuple(reason for reason in self.reasons if reason),
-            "reading": "" if self.asked.reading is None else str(self.asked.reading),
+            "tested": self.tested,
+            "reading": "" if self.subject.reading is None else str(self.subject.reading),
         }
         if isinstance(word := fields.get("word"), tuple):
             known["read"] = "step" if len(word) <= STEPPED else "forward"
@@ -526,12 +538,12 @@ STRATEGIES: dict[str, Callable[[_Search], Work[Settled | None]]] = {
 
 
 def search_states(
-    asked: Asked, budget: Budget, *, valid: bool = False, partial: bool = False, alone: bool = False
+    subject: Subject, budget: Budget, *, valid: bool = False, partial: bool = False, alone: bool = False
 ) -> FloatVerdict:
     """Returns what a search of all float states finds.
 
     Args:
-        asked: the module with its question.
+        subject: the module with its question.
         budget: limits the states and the seconds.
         valid: whether the words of a language that is predicted are its valid prefixes.
         partial: whether shorter words are proved where a word refutes the module.
@@ -540,16 +552,14 @@ def search_states(
     Raises:
         InputError: if nothing is asked of single words, or the states of the module cannot be listed.
     """
-    if obstacle := _obstacle(asked.module):
+    if obstacle := _obstacle(subject.module):
         raise InputError(obstacle)
-    runner = asked.runner()
-    assert asked.question is not None
     return certify_module(
-        asked.module,  # type: ignore[arg-type]  # every module with `step` will do
-        (asked.question.weaker() or asked.question) if valid else asked.question,
-        decode=runner.decode,
-        empty=asked.empty,
-        network=_network_of(asked),
+        subject.module,  # type: ignore[arg-type]  # every module with `step` will do
+        (subject.asked.weaker() or subject.asked) if valid else subject.asked,
+        reading=subject.reading,
+        empty=subject.empty,
+        network=_network_of(subject),
         partial=partial,
         alone=alone,
         budget=budget,
@@ -577,14 +587,18 @@ def shown(found: Refutation) -> dict[str, Any]:
     }
 
 
-def _network_of(asked: Asked) -> str | None:
+def _network_of(subject: Subject) -> str | None:
     """The hash of the network that a module computes itself; None for weights, which have their own."""
-    return network_hash(asked.network) if isinstance(asked.module, CompiledModel) and asked.network else None
+    return (
+        network_hash(subject.network)
+        if isinstance(subject.module, CompiledModel) and subject.network
+        else None
+    )
 
 
-def _box_tasks(asked: Asked) -> tuple[str, ...]:
+def _box_tasks(subject: Subject) -> tuple[str, ...]:
     """The tasks that boxes are tried for: a network that predicts may say anything after invalid words."""
-    question = asked.question
+    question = subject.question
     if isinstance(question, LanguageQuestion) and question.asks == "end":
         return (RECOGNISE,)
     weaker = isinstance(question, LanguageQuestion) and question.weaker() is not None

@@ -58,6 +58,7 @@ class Settlement:
         shortest: whether no shorter word is answered incorrectly.
         known: a sentence for each strategy that ended without a result, in order.
         reason: why nothing is settled; empty otherwise.
+        tested: the length of the longest sampled words, all of which were answered correctly.
         undecided: for each layer with gates, the share of gates that are neither 0 nor 1 nor -1 in floats.
         claims: what a proof covers, in words.
         weights: the SHA-256 of the tensors that it speaks of; empty for networks that were not trained.
@@ -81,6 +82,7 @@ class Settlement:
     shortest: bool = False
     known: tuple[str, ...] = ()
     reason: str = ""
+    tested: int = 0
     undecided: dict[str, float] | None = None
     claims: tuple[str, ...] = ()
     weights: str = ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,15 +28,16 @@ class Reading:
     """The way from scores to the truth values of an answer.
 
     Attributes:
-        kind: "above" if each truth value is a score above the threshold, "largest" if the largest score
-            names a class.
-        threshold: of "above", as a fraction.
-        columns: of "above": the score of each truth value; empty for all scores in order.
+        kind: "above" if each truth value is a score above the threshold, "softmax" if it is a probability
+            of at least the threshold, "largest" if the largest score names a class.
+        threshold: of "above" and "softmax", as a fraction or a decimal.
+        columns: the score of each truth value; empty for all scores in order, -1 for one that is always
+            true. Probabilities are shares of all scores, whether a column names them or not.
         table: of "largest": the answer of each class. Of "above" with one score: the answers for a score
             that is not above the threshold, and for one that is.
     """
 
-    kind: Literal["above", "largest"]
+    kind: Literal["above", "softmax", "largest"]
     threshold: str = "0"
     columns: tuple[int, ...] = ()
     table: tuple[Bits, ...] = ()
@@ -43,10 +45,19 @@ class Reading:
     def __post_init__(self) -> None:
         if self.kind == "largest" and len(self.table) < 2:
             raise InputError("a reading by the largest score needs the answers of two classes or more")
+        if self.kind == "softmax" and (self.table or not 0 < self.limit < 1):
+            raise InputError(
+                f"a probability of at least {self.threshold} decides nothing; give a number between 0 and 1"
+            )
         if self.kind == "above" and self.table and (len(self.table) != 2 or len(self.columns) != 1):
             raise InputError("a reading by one score has two answers")
         if len({len(row) for row in self.table}) > 1:
             raise InputError("the answers of a reading have different lengths")
+
+    @property
+    def limit(self) -> Fraction:
+        """The threshold as a number."""
+        return Fraction(self.threshold)
 
     @classmethod
     def of_classes(cls, answers: Sequence[Bits]) -> Reading:
@@ -61,8 +72,9 @@ class Reading:
     def __str__(self) -> str:
         """The rule in words; columns and answers are named unless they are those in order."""
         rows = ["".join(str(int(bit)) for bit in row) for row in self.table]
-        if self.kind == "above":
-            text = f"scores above {self.threshold}"
+        if self.kind != "largest":
+            above = self.kind == "above"
+            text = f"scores above {self.threshold}" if above else f"probability at least {self.threshold}"
             if self.columns != tuple(range(len(self.columns))):
                 text += f" in the columns {', '.join(map(str, self.columns))}"
             return f"{text}, which answer {' or '.join(rows)}" if rows else text

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import nerode as nr
 from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.settle import settle
-from nerode.analysis.settle.settling import failing_examination, to_asked
+from nerode.analysis.settle.settling import failing_examination, to_subject
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, stream
 from nerode.kernel import PREDICT, TRACK, Certificate, Failure, certificate_to_json, language_claim
@@ -131,7 +131,7 @@ def test_a_leak_is_refuted_by_a_word_that_fails_alone(name):
     subject = perfect(name, leak=1 - 2**-10)
     end = settle(subject, budget=Budget(seconds=30)).settlement
     assert end.status == "refuted"
-    reader = WordReader(to_asked(subject))
+    reader = WordReader(to_subject(subject))
     found = reader.first_failure(reader.question.alphabet.encode(end.word))
     assert found is not None
     assert (answer_text(found.expected), answer_text(found.got)) == (end.expected, end.got)
@@ -180,7 +180,7 @@ def test_signals_that_the_task_does_not_have_are_outside():
 
 def test_long_words_find_a_leak_that_short_ones_do_not_show():
     subject = perfect("flip-flop", leak=1 - 2**-11)
-    reader, budget = WordReader(to_asked(subject)), Budget(seconds=60).start()
+    reader, budget = WordReader(to_subject(subject)), Budget(seconds=60).start()
     assert finished(long_words(reader, length=1_024, words=4, budget=budget)) is None
     found = finished(long_words(reader, length=8_192, words=4, budget=budget))
     assert found is not None

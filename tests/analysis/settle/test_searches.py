@@ -11,7 +11,7 @@ import torch
 import nerode as nr
 from nerode.analysis.extraction.question import question_of
 from nerode.analysis.settle import SettleSettings, settle
-from nerode.analysis.settle.settling import to_asked
+from nerode.analysis.settle.settling import to_subject
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget
 from nerode.models import Model
@@ -113,7 +113,7 @@ def turning(angles: tuple[float, float]) -> LoadedNetwork:
 
 def test_a_failure_far_away_is_found_by_coarse_walks() -> None:
     """A quarter of a turn too far is wrong: 32 letters of 0.05 each, and no fewer."""
-    reader, budget = WordReader(to_asked(turning((0.01, math.pi + 0.05)))), Budget(seconds=60)
+    reader, budget = WordReader(to_subject(turning((0.01, math.pi + 0.05)))), Budget(seconds=60)
     walk = Walk(reader.runner, reader.question, most=520)
     assert walk.run(budget) == "full"
     assert 8 <= walk.length < 32

@@ -16,7 +16,7 @@ from nerode.analysis.settle import (
     settle_folder,
     settled_or_new,
 )
-from nerode.analysis.settle.settling import to_asked
+from nerode.analysis.settle.settling import to_subject
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, InputError
 from nerode.languages import answer_text, resolve_language
@@ -210,7 +210,7 @@ def test_that_no_shorter_word_fails_is_seen_again(tmp_path):
     found = settle_folder(folder, settings=SMALL, budget=Budget(seconds=20))
     assert found.shortest
     subject = load_subject(folder)
-    reader = WordReader(to_asked(subject))
+    reader = WordReader(to_subject(subject))
     longer = next(
         failing
         for n in range(len(found.word) + 1, 12)

@@ -6,7 +6,8 @@ from torch import nn
 from nerode.core import Budget
 from nerode.languages import Alphabet, Moore, MooreQuestion
 from nerode.proofs.find.schedule import finished
-from nerode.proofs.find.words import Asked, WordReader, shrinking_margins
+from nerode.proofs.find.words import WordReader, shrinking_margins
+from nerode.proofs.replay.subject import make_subject
 from nerode.records import Reading
 
 ALPHABET = Alphabet(("a", "b"))
@@ -44,7 +45,7 @@ def asked(limit):
     question = MooreQuestion("nothing", machine, ("0", "1"))
     module = Alternating(limit)
     return WordReader(
-        Asked(name="x", about="x", module=module, question=question, reading=Reading.by_name(2))
+        make_subject("x", about="x", module=module, question=question, reading=Reading.by_name(2))
     )
 
 

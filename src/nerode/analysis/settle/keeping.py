@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nerode.analysis.proofs.goals import goal_of
-from nerode.analysis.settle.settling import name_of_goal, settle, to_asked
+from nerode.analysis.settle.settling import name_of_goal, settle, to_subject
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
 from nerode.languages import Language, answer_text, title_of
@@ -204,7 +204,7 @@ def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> S
     assert subject.task is not None
     try:
         few = replace(budget.part(), elements=MOST_STATES)
-        verdict = search_states(to_asked(subject), few, valid=True)
+        verdict = search_states(to_subject(subject), few, valid=True)
         refuted, reached = verdict.refutation, verdict.length
     except (InputError, BudgetExceeded):
         refuted, reached = None, 0
@@ -221,7 +221,7 @@ def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
         InputError: if its task asks nothing about single words, or the word has another letter.
     """
     assert subject.task is not None
-    reader = WordReader(to_asked(subject))
+    reader = WordReader(to_subject(subject))
     found = reader.first_failure(tuple(reader.question.alphabet.encode(known.word or ())))
     if found is None:
         return False

@@ -27,7 +27,8 @@ from nerode.models import (
     is_stateful,
 )
 from nerode.proofs import Refutation
-from nerode.proofs.floats import CALL, Asked, Settled, SettleSettings, settle as settle_asked, shown
+from nerode.proofs.floats import CALL, Settled, SettleSettings, settle as settle_asked, shown
+from nerode.proofs.replay import Subject, make_subject
 from nerode.records import Reading
 from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
 from nerode.training import run
@@ -49,7 +50,7 @@ def name_of_goal(subject: LoadedNetwork) -> str:
     return subject.task.name if subject.language is None else subject.language.name
 
 
-def to_asked(subject: LoadedNetwork, *, weights: str = "") -> Asked:
+def to_subject(subject: LoadedNetwork, *, weights: str = "") -> Subject:
     """Returns a network with the question of its task.
 
     Args:
@@ -57,11 +58,11 @@ def to_asked(subject: LoadedNetwork, *, weights: str = "") -> Asked:
         weights: the SHA-256 of the tensors of the run that it comes from.
     """
     assert subject.task is not None
-    asked = asked_module(subject.model, subject.task, weights=weights)
-    return replace(asked, name=subject.name, about=name_of_goal(subject))
+    asked = subject_of_task(subject.model, subject.task, weights=weights)
+    return replace(asked, name=subject.name, title=name_of_goal(subject))
 
 
-def asked_module(model: nn.Module, task: Task, *, weights: str = "") -> Asked:
+def subject_of_task(model: nn.Module, task: Task, *, weights: str = "") -> Subject:
     """Returns a module with the question of a task; none where a task asks nothing about single words."""
     question: Question | None = None
     reading: Reading | None = None
@@ -72,8 +73,8 @@ def asked_module(model: nn.Module, task: Task, *, weights: str = "") -> Asked:
         language, answers = goal.language, goal.answers
     except InputError:
         pass
-    return Asked(
-        name=task.name,
+    return make_subject(
+        task.name,
         about=task.name,
         module=letter_network(model, task),
         question=question,
@@ -112,7 +113,7 @@ def settle(
     lengths = _lengths(subject, task, chosen.longest)
     tests = failing_tests(model, task, lengths, sequences=chosen.tests, budget=budget)
     settings = replace(chosen, longest=lengths[-1])
-    found = settle_asked(to_asked(subject, weights=weights), tests=tests, settings=settings, budget=budget)
+    found = settle_asked(to_subject(subject, weights=weights), tests=tests, settings=settings, budget=budget)
     if found.settlement.status != "unsettled":
         return found
     # A test of another kind says nothing about a network that can be proved.

@@ -23,6 +23,7 @@ from nerode.proofs.find.walk import BATCH, LARGE_BATCH, Walk
 from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.bits import METHOD, covers_single_words, limits, recheck
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.replay.softmax import outward_decoder
 from nerode.proofs.runner import (
     Decode,
     QuestionTable,
@@ -33,6 +34,7 @@ from nerode.proofs.runner import (
     make_runner,
     to_rows,
 )
+from nerode.records import Reading
 
 Json = Any
 
@@ -93,6 +95,7 @@ def certify_module(
     dtype: str | None = None,
     task: str | None = None,
     decode: Decode | None = None,
+    reading: Reading | None = None,
     empty: Legal | None = None,
     network: str | None = None,
     alone: bool = False,
@@ -107,7 +110,8 @@ def certify_module(
         dtype: the format that the module must have; None takes the one that it has.
         task: of the claim that is looked for; None for the question as it is, and for a language the
             strongest: all words, or else the valid prefixes.
-        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        decode: how scores are read; None takes the reading, then the module's own `legal`, then "above 1/2".
+        reading: how scores are read.
         empty: what the module says about the empty prefix; None if it was not made from a network and says
             nothing there.
         network: the SHA-256 of the network that the module was made from; None for that of its weights.
@@ -120,7 +124,7 @@ def certify_module(
     """
     budget = started(budget)
     question = asked_of(asked, task)
-    runner = make_runner(module, question, dtype=dtype, decode=decode, empty=empty)
+    runner = make_runner(module, question, dtype=dtype, decode=decode, reading=reading, empty=empty)
     search = budget.part(SEARCH_SHARE)
     return finished(
         closing(runner, question, network=network, alone=alone, partial=partial, search=search, budget=budget)
@@ -311,7 +315,7 @@ def _seal(
             runner.module,
             found.asked,
             certificate,
-            decode=runner.decode,
+            decode=runner.decode if runner.reading is None else outward_decoder(runner.reading),
             empty=runner.empty,
             network=network,
             budget=_share(budget, REPLAY_SHARE),

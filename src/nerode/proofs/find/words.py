@@ -13,23 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
 
 from nerode.core import Budget, InputError, stream
 from nerode.kernel import Refutation
-from nerode.languages import NO_ANSWER, Language, Legal, Question, Word, answer_names
+from nerode.languages import NO_ANSWER, Word, answer_names
 from nerode.models import is_stateful
-from nerode.network import Network
 from nerode.proofs.find.schedule import FIRST_SLICE, Work
 from nerode.proofs.find.walk import CALL, Walk, grid_marks, state_values
-from nerode.proofs.reading import decoder
+from nerode.proofs.reading import UNREADABLE, distances
+from nerode.proofs.replay.subject import Subject
 from nerode.proofs.runner import (
-    UNREADABLE,
     Answers,
     Numbers,
     QuestionTable,
@@ -38,7 +35,6 @@ from nerode.proofs.runner import (
     make_runner,
     to_rows,
 )
-from nerode.records import Reading
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -65,44 +61,15 @@ _COARSE_STATES = 20_000
 """States that each coarse walk finds."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
-    """A module or an exact network with what it is asked.
+def runner_of(subject: Subject) -> Runner:
+    """Returns the module of a subject with its scores read as answers to its question.
 
-    Attributes:
-        name: of the module, for messages.
-        about: what it should do.
-        module: in evaluation mode; reads letters by number. None for an exact network alone.
-        question: what it is asked; None where nothing is asked of single words.
-        reading: how its scores become answers; None for the module's own `legal`.
-        empty: its answer before the first letter; None if it says nothing there.
-        network: the exact network that it was made from, if any.
-        language: what claims about its exact network speak of; None for those of the question.
-        answers: what each of its classes says of the language; None if it has no classes.
-        weights: the SHA-256 of the tensors that a settlement speaks of.
+    Raises:
+        InputError: if nothing is asked of single words.
     """
-
-    name: str
-    about: str
-    module: nn.Module | None
-    question: Question | None
-    reading: Reading | None = None
-    empty: Legal | None = None
-    network: Network | None = None
-    language: Language | None = None
-    answers: tuple[Legal, ...] | None = None
-    weights: str = ""
-
-    def runner(self) -> Runner:
-        """Returns the module with its scores read as answers to its question.
-
-        Raises:
-            InputError: if nothing is asked of single words.
-        """
-        if self.question is None or self.module is None:
-            raise InputError(f"nothing is asked of single words of {self.name}")
-        decode = None if self.reading is None else decoder(self.reading)
-        return make_runner(self.module, self.question, decode=decode, empty=self.empty)  # type: ignore[arg-type]
+    if subject.question is None or subject.module is None:
+        raise InputError(f"nothing is asked of single words of {subject.name}")
+    return make_runner(subject.module, subject.question, reading=subject.reading, empty=subject.empty)  # type: ignore[arg-type]
 
 
 class WordReader:
@@ -111,14 +78,13 @@ class WordReader:
     A word is read as long as the question goes on: on valid prefixes, up to a letter that may not follow.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.runner = asked.runner()
-        assert asked.question is not None
-        assert asked.module is not None
-        self.question = asked.question.weaker() or asked.question
-        self.reading = asked.reading
+    def __init__(self, subject: Subject) -> None:
+        self.runner = runner_of(subject)
+        assert subject.module is not None
+        self.question = subject.asked.weaker() or subject.asked
+        self.reading = subject.reading
         self.table = QuestionTable(self.question)
-        self.steps = is_stateful(asked.module)
+        self.steps = is_stateful(subject.module)
 
     def first_failure(self, word: Word) -> Refutation | None:
         """Returns the first mistake along a word that is read alone; None if there is none."""
@@ -422,9 +388,7 @@ class _EndlessWords:
     def margins(self, scores: torch.Tensor, places: Numbers) -> Floats:
         """Returns how far each score of each row is from a wrong answer; none is below 0 where none is."""
         reading = self.reader.reading
-        given = scores.numpy().astype(np.float64)
-        if reading is None or reading.kind == "above":
-            given = given - (0.5 if reading is None else float(Fraction(reading.threshold)))
+        given = (scores - 0.5 if reading is None else distances(reading, scores)).numpy().astype(np.float64)
         if self.classes is None:
             signed = np.where(self.table.expected(places), given, -given)
             return np.where(self.table.asked(places), signed, np.inf)

@@ -6,7 +6,7 @@ from nerode.proofs.find.fading import certify_fading
 from nerode.proofs.find.heads import decoder_length
 from nerode.proofs.find.schedule import finished
 from nerode.proofs.find.walk import CALL, Walk
-from nerode.proofs.find.words import Asked, WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
+from nerode.proofs.find.words import WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
 from nerode.proofs.floats.written import (
     Examination,
     ModelReader,
@@ -21,7 +21,7 @@ from nerode.proofs.floats.written import (
     store,
     write_real_model,
 )
-from nerode.proofs.reading import SignalModule, decode, decoder
+from nerode.proofs.reading import SignalModule, decode, decoder, distances
 from nerode.proofs.runner import make_runner, nan_rows, to_rows
 from nerode.proofs.settle import (
     BOXES,
@@ -46,7 +46,6 @@ __all__ = [
     "LETTERS_FOR_SHORTENING",
     "MOST_STATES",
     "WORDS",
-    "Asked",
     "Examination",
     "FloatVerdict",
     "FoundProof",
@@ -64,6 +63,7 @@ __all__ = [
     "decode",
     "decoder",
     "decoder_length",
+    "distances",
     "examine",
     "failing_hold",
     "finished",

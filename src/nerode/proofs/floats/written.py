@@ -37,9 +37,10 @@ from nerode.network import LogitDecoder, Network
 from nerode.proofs.find.agreement import compare_on_random_words
 from nerode.proofs.find.heads import read_decoder, run_decoder
 from nerode.proofs.find.walk import MOST_STATES
-from nerode.proofs.find.words import Asked
+from nerode.proofs.find.words import runner_of
 from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate
 from nerode.proofs.replay.attention.records import METHOD as HEADS
+from nerode.proofs.replay.subject import make_subject
 from nerode.proofs.replay.table import ABOVE_HALF, answer_on_empty_word
 from nerode.proofs.runner import QuestionTable, above_half, as_legal, make_runner
 from nerode.proofs.settle import Settled, SettleSettings, settle
@@ -285,8 +286,8 @@ def _settle_weights(
     model: Model, network: Network, language: Language, task: str | None, longest: int, budget: Budget
 ) -> Settled:
     """The settlement of the weights that a network was lowered to."""
-    asked = Asked(
-        name=network.origin.language,
+    asked = make_subject(
+        network.origin.language,
         about=language.name,
         module=model,
         network=network,
@@ -338,7 +339,7 @@ def _refuted(found: Refutation, dtype: str | None, language: Language, says: str
 def _settle_exact(network: Network, language: Language, budget: Budget) -> Settled:
     """The settlement of the network itself, in exact arithmetic."""
     name, question = network.origin.language, asked_of(language)
-    asked = Asked(name=name, about=language.name, module=None, network=network, question=question)
+    asked = make_subject(name, about=language.name, network=network, question=question)
     return settle(asked, settings=SettleSettings(partial=True), budget=budget)
 
 
@@ -450,8 +451,8 @@ def examine(
         settled = _settle_weights(module, network, language, PREDICT, 0, budget)
         agreed = run_decoder(module, language) if settled.refutation is None else None
         return Examination(dtype=dtype, settled=settled, tests=(agreed,) if isinstance(agreed, Claim) else ())
-    asked = Asked(
-        name=network.origin.language,
+    asked = make_subject(
+        network.origin.language,
         about=language.name,
         module=module,
         network=network,
@@ -464,7 +465,7 @@ def examine(
     loops = settled.loops
     unsettled = settled.settlement.status == "unsettled" and loops is not None and loops.tested
     found = [loops.claim(dtype, task)] if unsettled and loops is not None else []
-    agreement, differs = compare_on_random_words(asked.runner(), task, budget)
+    agreement, differs = compare_on_random_words(runner_of(asked), task, budget)
     return Examination(dtype=dtype, settled=settled, tests=(*found, *agreement), differs=differs, exact=exact)
 
 

@@ -3,7 +3,8 @@
 from nerode.proofs.replay.bits import NOT_EMPTY, covers_single_words, recheck as recheck_module
 from nerode.proofs.replay.fading import replay_fading
 from nerode.proofs.replay.lift import carried_claim, is_carried, require_plain, trained_network
-from nerode.proofs.replay.subject import Subject, open_subject
+from nerode.proofs.replay.softmax import outward_decoder
+from nerode.proofs.replay.subject import Subject, make_subject, open_subject
 from nerode.proofs.replay.table import (
     ABOVE_HALF,
     Replayed,
@@ -25,7 +26,9 @@ __all__ = [
     "covers_single_words",
     "is_carried",
     "is_proof",
+    "make_subject",
     "open_subject",
+    "outward_decoder",
     "recheck_module",
     "replay",
     "replay_fading",

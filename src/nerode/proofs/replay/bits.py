@@ -80,7 +80,8 @@ def recheck(
         module: the module, in the dtype of the certificate.
         asked: the question, or a language that is asked about by the task of the evidence.
         certificate: claims with the evidence of this method only.
-        decode: how scores are read; None takes the module's own `legal`, or "above 1/2" if it has none.
+        decode: how scores are read: as bits, where every score has to be a finite number, or as 0 and 1 with
+            2 in rows that cannot be read; None takes the module's own `legal`, or "above 1/2" if it has none.
         empty: what the module says about the empty prefix, if the certificate covers it.
         network: the SHA-256 of the network that the module was made from; None for that of its weights.
         budget: limits the time.
@@ -269,6 +270,8 @@ def _replay_some(
         got, expected = read(scores), torch.tensor([question.expected(at) for at in reached])
         asked = torch.tensor([question.asked(at) for at in reached])
         readable = scores.isfinite().all(-1)
+        if got.dtype == torch.int8:
+            readable, got = (got <= 1).all(-1), got == 1
     if got.shape != expected.shape or got.dtype != torch.bool:
         what = f"the scores decode to {got.dtype} of shape {tuple(got.shape)}"
         return Failure(what=what, entry=f"evidence.{METHOD}.module")

@@ -1,16 +1,27 @@
-"""Subjects: something that reads letters and gives scores, with what is asked of it; opened from a folder."""
+"""Subjects: something that reads letters and gives scores, with what is asked of it.
+
+One is opened from a folder, or made of a module in memory. `settle` and the replays take it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from torch import nn
 
 from nerode.core import FormatError, InputError
 from nerode.kernel import LANGUAGE_FILE, NETWORK_FILE
-from nerode.languages import LanguageQuestion, Legal, Question, question_from_description, title_of
+from nerode.languages import (
+    Language,
+    LanguageQuestion,
+    Legal,
+    Question,
+    question_from_description,
+    title_of,
+)
 from nerode.models import Model, fill_weights, read_model, read_tensors
 from nerode.network import Network, network_from_json
 from nerode.proofs.reading import SignalModule
@@ -18,6 +29,7 @@ from nerode.records import (
     SUBJECT_FILE,
     WEIGHTS_FILE,
     Folder,
+    NetworkEntry,
     Reading,
     SubjectRecord,
     TokenLetters,
@@ -36,9 +48,12 @@ class Subject:
         name: for titles.
         record: what is written of it.
         module: the weights, in evaluation mode; they read letters by number. None for an exact network.
-        network: the exact network; None for weights.
+        network: the exact network, or the one that the module was made from; None for other weights.
         question: what it should answer; None if nothing says.
         empty: what it says before the first letter; None if it says nothing there.
+        title: the name of what it should do; empty for that of the question.
+        language: what claims about an exact network of its cell speak of; None for none.
+        answers: what each of its classes says of that language; None if it has no classes.
     """
 
     name: str
@@ -47,6 +62,9 @@ class Subject:
     network: Network | None = None
     question: Question | None = None
     empty: Legal | None = None
+    title: str = ""
+    language: Language | None = None
+    answers: tuple[Legal, ...] | None = None
 
     @property
     def hash(self) -> str:
@@ -83,9 +101,62 @@ class Subject:
     @property
     def about(self) -> str:
         """The name of the question; one that a file gives is called so only if it stands for it."""
+        if self.title:
+            return self.title
         if isinstance(self.question, LanguageQuestion):
             return title_of(self.question.language)
         return "" if self.record.question is None else self.record.question.name
+
+
+def make_subject(
+    name: str,
+    *,
+    module: nn.Module | None = None,
+    network: Network | None = None,
+    question: Question | None = None,
+    reading: Reading | None = None,
+    letters: TokenLetters | None = None,
+    empty: Legal | None = None,
+    about: str = "",
+    language: Language | None = None,
+    answers: tuple[Legal, ...] | None = None,
+    weights: str = "",
+) -> Subject:
+    """Returns a subject in memory; the arguments are its attributes.
+
+    Args:
+        name: for titles.
+        module: in evaluation mode; reads letters by number. None for an exact network alone.
+        network: the exact network that it was made from, if any.
+        question: what it is asked; None where nothing is asked of single words.
+        reading: how its scores become answers; None for the module's own `legal`.
+        letters: what it reads, by token; None for the letters of the question.
+        empty: its answer before the first letter; None if it says nothing there.
+        about: the name of what it should do.
+        language: what claims about an exact network of its cell speak of.
+        answers: what each of its classes says of that language.
+        weights: the SHA-256 of the tensors that a settlement speaks of.
+    """
+    kind: Literal["exact", "zoo", "module"] = "zoo" if isinstance(module, Model) else "module"
+    if letters is None:
+        letters = TokenLetters() if question is None else TokenLetters.numbered(question.alphabet.symbols)
+    record = SubjectRecord(
+        network=NetworkEntry(kind="exact" if module is None else kind),
+        letters=letters,
+        reading=reading,
+        files={WEIGHTS_FILE: weights} if weights else {},
+    )
+    return Subject(
+        name=name,
+        record=record,
+        module=module,
+        network=network,
+        question=question,
+        empty=empty,
+        title=about,
+        language=language,
+        answers=answers,
+    )
 
 
 def open_subject(folder: Folder | Path | str, *, build: Build | None = None) -> Subject:

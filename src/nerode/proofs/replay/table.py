@@ -32,13 +32,14 @@ from nerode.proofs.folder import (
     read_language,
     read_network,
 )
-from nerode.proofs.reading import decoder
+from nerode.proofs.reading import decode
 from nerode.proofs.replay.attention.records import METHOD as HEADS
 from nerode.proofs.replay.bits import METHOD as BITS, covers_single_words, recheck
 from nerode.proofs.replay.fading import FADING, replay_fading
 from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.lift import carried_claim, find_unlifted, is_carried
 from nerode.proofs.replay.listing import describe_arithmetic
+from nerode.proofs.replay.softmax import outward_decoder
 from nerode.proofs.replay.subject import Subject, open_subject
 from nerode.records import SETTLED, Reading
 
@@ -96,7 +97,7 @@ def _bits(subject: ReplaySubject, certificate: Certificate, budget: Budget | Non
         subject.module,  # type: ignore[arg-type]
         subject.asked,
         certificate,
-        decode=None if subject.reading is None else decoder(subject.reading),
+        decode=None if subject.reading is None else outward_decoder(subject.reading),
         empty=subject.empty,
         network=subject.network,
         budget=budget,
@@ -306,5 +307,5 @@ def answer_on_empty_word(model: Model) -> Legal | None:
     scores = model.empty_scores()
     if scores is None or not bool(scores.isfinite().all()):
         return None
-    *letters, end = decoder(ABOVE_HALF)(scores).tolist()
+    *letters, end = decode(ABOVE_HALF, scores)[0].tolist()
     return Legal(frozenset(a for a, legal in enumerate(letters) if legal), end)
