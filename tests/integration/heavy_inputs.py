@@ -406,7 +406,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
     for name in ("run-parity", "run-s5"):
         yield f"analyse {name}", ["analyse", name, "-o", "analysis", "--length", "4096", "--metric"]
         yield f"analyse {name} memorise", ["analyse", name, "-o", "analysis", "--memorise", "16"]
-        for method in ("cluster", "lstar", "kv"):
+        for method in ("cluster", "lstar"):
             yield (
                 f"extract {name} {method}",
                 ["analyse", "--automaton", name, "--method", method, "--longest", "100000"],

@@ -101,13 +101,11 @@ _LONGEST_TEST, _MOST_LETTERS = 100, 100_000
 )
 @click.option(
     "--method",
-    type=click.Choice(["cluster", "lstar", "kv", "exact"]),
-    help="Clusters of states, queries (L* or Kearns and Vazirani's), or all states of a compiled network.  "
+    type=click.Choice(["cluster", "lstar", "exact"]),
+    help="Clusters of states, queries (L*), or all states of a compiled network.  "
     "[default: exact for compiled networks, lstar with words only for attention, cluster for others]",
 )
-@click.option(
-    "--black-box", is_flag=True, help="With lstar and kv: query words only, without access to states."
-)
+@click.option("--black-box", is_flag=True, help="With lstar: query words only, without access to states.")
 @click.option("--target", metavar="LANG", help="Compare with this language instead of the network's own.")
 @click.option("--recognise", is_flag=True, help="With --target: read the scores as two classes, out and in.")
 @default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the words.")

@@ -15,7 +15,7 @@ from nerode.languages import answer_text
 from nerode.models.network_module import load_model
 
 LANGUAGES = [f"tomita-{i}" for i in range(1, 8)]
-METHODS = [("exact", False), ("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]
+METHODS = [("exact", False), ("cluster", False), ("lstar", False), ("lstar", True)]
 SHORT = HypothesisTest(words=60, longest=30)
 
 

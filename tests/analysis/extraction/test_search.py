@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+import itertools
 
+import aalpy
 import numpy as np
 import pytest
+from aalpy.oracles import RandomWMethodEqOracle
 from torch import nn
 
 import nerode as nr
@@ -98,15 +100,30 @@ def test_extraction_that_ends_early_says_so() -> None:
     assert not extract_by_clusters(compiled("tomita-3"), settings=few).consistent
 
 
-def test_learning_without_aalpy_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "aalpy", None)
-    with pytest.raises(InputError, match=r"nerode\[extract\]"):
-        extract_by_queries(compiled("tomita-1"))
+def test_learning_agrees_with_aalpy() -> None:
+    for name in ("tomita-1", "tomita-4", "tomita-7"):
+        machine = compiled(name)
+        letters = list(range(len(machine.alphabet)))
 
+        class Network(aalpy.SUL):  # type: ignore[misc, name-defined]
+            def pre(self) -> None:
+                self.word: tuple[int, ...] = ()
 
-def test_learning_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    extract_by_queries(compiled("tomita-1"), probe=HypothesisTest(words=5, longest=5))
-    assert capsys.readouterr().out == ""
+            def post(self) -> None:
+                pass
+
+            def step(self, letter: int | None) -> str:
+                self.word = self.word if letter is None else (*self.word, letter)
+                return machine.traces([self.word])[0][-1]  # noqa: B023  (asked before the next one)
+
+        network = Network()
+        oracle = RandomWMethodEqOracle(letters, network, walks_per_state=20, walk_len=8)
+        theirs = aalpy.run_Lstar(letters, network, oracle, automaton_type="moore", print_level=0)
+        ours = extract_by_queries(compiled(name))
+        assert ours.consistent
+        assert ours.machine.num_states == len(theirs.states)
+        for word in itertools.product(letters, repeat=6):
+            assert list(ours.machine.trace(word)[1:]) == theirs.execute_sequence(theirs.initial_state, word)
 
 
 def test_a_transformer_is_asked_by_words() -> None:

@@ -18,7 +18,7 @@ from nerode.languages.operations import distinguishing_word
 
 from .trained import trained
 
-METHODS = [("cluster", False), ("lstar", False), ("lstar", True), ("kv", True)]
+METHODS = [("cluster", False), ("lstar", False), ("lstar", True)]
 SHORT = HypothesisTest(words=100, longest=30)
 
 

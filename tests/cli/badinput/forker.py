@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-EXTRAS = ("onnx", "ray", "submitit", "tensorboard", "wandb", "aalpy", "matplotlib", "starlette", "uvicorn")
+EXTRAS = ("onnx", "ray", "submitit", "tensorboard", "wandb", "matplotlib", "starlette", "uvicorn")
 CPU_SECONDS, WALL_SECONDS = 60, 120
 MAX_FILE = 1 << 28
 

@@ -29,8 +29,8 @@ from nerode.proofs.floats import Walk, make_runner
 from nerode.records import REFUTED
 from nerode.verdict import ARCHITECTURES
 
-Method = Literal["cluster", "lstar", "kv", "exact"]
-METHODS: tuple[Method, ...] = ("cluster", "lstar", "kv", "exact")
+Method = Literal["cluster", "lstar", "exact"]
+METHODS: tuple[Method, ...] = ("cluster", "lstar", "exact")
 
 HELD_OUT = HypothesisTest(words=500, longest=200, extra_states=0)
 """The test after extraction, the same for all methods, by words that none of them has seen."""
@@ -138,7 +138,7 @@ def extract(
 
     Args:
         subject: the network.
-        method: clusters of states, queries (L*, or Kearns and Vazirani's), or all states; when None, all
+        method: clusters of states, queries (L*), or all states; when None, all
             states of a compiled network, clusters otherwise; queries of words where the state cannot be
             looked at, as in attention.
         target: compare with this language instead of the one that the network was made for; a model that
@@ -274,22 +274,21 @@ def _by_method(
     budget: Budget,
 ) -> tuple[str, ExtractedMachine]:
     """The method in words, and what it finds."""
-    if black_box and method not in ("lstar", "kv"):
-        raise InputError(f"the method {method} looks at states; --black-box goes with lstar and kv")
+    if black_box and method != "lstar":
+        raise InputError(f"the method {method} looks at states; --black-box goes with lstar")
     match method:
         case "cluster":
             return "clusters of states", extract_by_clusters(machine, probe=probe, seed=seed, budget=budget)
-        case "lstar" | "kv":
+        case "lstar":
             white = not black_box and machine.sees_states
             learned = extract_by_queries(
                 machine,
-                algorithm="lstar" if method == "lstar" else "kv",
                 white_box=white,
                 probe=probe,
                 seed=seed,
                 budget=budget,
             )
-            return f"{'L*' if method == 'lstar' else 'KV'}, {'white' if white else 'black'} box", learned
+            return f"L*, {'white' if white else 'black'} box", learned
         case "exact":
             if subject.network is None:
                 raise InputError(

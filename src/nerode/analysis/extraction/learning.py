@@ -1,4 +1,4 @@
-"""Hypotheses about the automaton of a network: tested by words, and learned by queries, with AALpy as engine.
+"""Hypotheses about the automaton of a network: tested by words, and learned by queries, by L*.
 
 The test by words tries systematic ones, then random ones. Learning may also look at the network's states
 beside those of the hypothesis.
@@ -6,16 +6,14 @@ beside those of the hypothesis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from nerode.analysis.extraction.oracle import ExtractedMachine, Floats, Machine, States, joined
-from nerode.core import Budget, InputError, load_extra, started
+from nerode.core import Budget, InputError, started
 from nerode.languages import Moore, Word
 
 _MOST_STATES = 64
@@ -135,8 +133,6 @@ def _signature(hypothesis: Moore, state: int, words: list[Word]) -> tuple[str, .
     return tuple(found)
 
 
-Algorithm = Literal["lstar", "kv"]
-
 MOST_STATES = 200
 """States of a hypothesis from which on learning ends: more are a sign that there is no automaton."""
 
@@ -144,7 +140,6 @@ MOST_STATES = 200
 def extract_by_queries(
     machine: Machine,
     *,
-    algorithm: Algorithm = "lstar",
     white_box: bool = False,
     probe: HypothesisTest | None = None,
     seed: int = 0,
@@ -154,7 +149,6 @@ def extract_by_queries(
 
     Args:
         machine: the network.
-        algorithm: L* with an observation table, or that of Kearns and Vazirani with a tree.
         white_box: whether hypotheses are tested by looking at the states of the network, beside their own;
             otherwise by words alone.
         probe: the words of the test.
@@ -162,110 +156,138 @@ def extract_by_queries(
         budget: limits the states of a hypothesis and the time.
 
     Raises:
-        InputError: if AALpy is not installed, or states are to be looked at and cannot be.
-
-    Implements: [Angluin1987], [KearnsVazirani1994]
+        InputError: if states are to be looked at and cannot be.
     """
-    aalpy = load_aalpy()
-    if white_box:
-        machine.initial()
-    asked = _asked(aalpy, machine)
-    test = _test(
-        aalpy,
+    budget = started(budget)
+    learner = QueryLearner(
         machine,
-        asked,
-        white_box=white_box,
-        probe=probe or HypothesisTest(),
-        rng=np.random.default_rng(seed),
-        budget=started(budget),
+        _state_search(machine) if white_box else word_search(machine, probe, seed=seed),
+        states=min(MOST_STATES, budget.states),
+        budget=budget,
     )
-    run = aalpy.run_Lstar if algorithm == "lstar" else aalpy.run_KV
-    letters = list(range(len(machine.alphabet)))
-    # The machine remembers all words itself, so that AALpy need not.
-    learned = run(letters, asked, test, automaton_type="moore", cache_and_non_det_check=False, print_level=0)
-    return ExtractedMachine(
-        machine=to_moore(machine, learned).minimise(), rounds=test.rounds, consistent=not test.ended
-    )
+    found, failing = learner.learn()
+    return ExtractedMachine(machine=found.minimise(), rounds=learner.rounds, consistent=failing is None)
 
 
-def load_aalpy() -> ModuleType:
-    """Returns AALpy, or raises InputError with how to install it."""
-    return load_extra("aalpy", hint="or take --method cluster")
+def word_search(
+    machine: Machine, probe: HypothesisTest | None = None, *, seed: int = 0
+) -> Callable[[Moore], Word | None]:
+    """Returns the test of hypotheses by words: the first word that fails, None if none does."""
+    probe, rng = probe or HypothesisTest(), np.random.default_rng(seed)
+
+    def find(hypothesis: Moore) -> Word | None:
+        failures = find_failures(machine, hypothesis, probe, rng, most=1)
+        return failures[0] if failures else None
+
+    return find
 
 
-def to_moore(machine: Machine, learned: Any) -> Moore:
-    """Returns a Moore machine of AALpy as one of ours."""
-    number = {id(state): i for i, state in enumerate(learned.states)}
-    letters = range(len(machine.alphabet))
-    return Moore(
-        alphabet=machine.alphabet,
-        transitions=np.array(
-            [[number[id(state.transitions[a])] for a in letters] for state in learned.states], dtype=np.int32
-        ),
-        start=number[id(learned.initial_state)],
-        outputs=tuple(state.output for state in learned.states),
-    )
+def _state_search(machine: Machine) -> Callable[[Moore], Word | None]:
+    """The test of hypotheses by the states of the network, which have to be there."""
+    machine.initial()
+    return lambda hypothesis: find_counterexample(machine, hypothesis, ProductSettings())
 
 
-def _asked(aalpy: ModuleType, machine: Machine) -> Any:
-    """The network as the system that AALpy asks."""
+class QueryLearner:
+    """L* with the counterexamples cut in two, on a table of answers.
 
-    class Asked(aalpy.SUL):  # type: ignore[misc, name-defined]
-        """Whole words are asked at once; single steps are not needed."""
+    The table has access words, each with the answers after some suffixes; a hypothesis has a state per row. A
+    word on which it fails is cut where the network's own answers part from those of the hypothesis, which
+    gives one more suffix.
 
-        def query(self, word: tuple[int, ...]) -> list[str]:
-            outputs = machine.traces([tuple(word)])[0]
-            return list(outputs[1:]) if word else list(outputs)
+    Args:
+        machine: the network.
+        find: a word on which a hypothesis fails; None if none is found.
+        states: states of a hypothesis at most; more are a sign that there is none.
+        budget: limits the time.
 
-        def pre(self) -> None:
-            self.word: Word = ()
+    Implements: [Angluin1987], [RivestSchapire1993]
+    """
 
-        def post(self) -> None:
-            self.word = ()
+    def __init__(
+        self, machine: Machine, find: Callable[[Moore], Word | None], *, states: int, budget: Budget
+    ) -> None:
+        self._machine, self._find, self._states, self._budget = machine, find, states, budget
+        self._letters = range(len(machine.alphabet))
+        self._suffixes: list[Word] = [()]
+        self._access: list[Word] = [()]
+        self.full = False
+        self.rounds = 0
 
-        def step(self, letter: int | None) -> str:
-            if letter is not None:
-                self.word = (*self.word, letter)
-            return machine.traces([self.word])[0][-1]
+    def hypothesis(self) -> Moore:
+        """Returns the smallest machine that agrees with the table, which is closed first."""
+        rows: dict[tuple[str, ...], int] = {}
+        self._ask([*self._access, *((*word, a) for word in self._access for a in self._letters)])
+        for number, word in enumerate(self._access):
+            rows.setdefault(self._row(word), number)
+        place = 0
+        while place < len(self._access):
+            for letter in self._letters:
+                word = (*self._access[place], letter)
+                if self._row(word) not in rows:
+                    if len(rows) >= self._states:
+                        self.full = True
+                        break
+                    rows[self._row(word)] = len(self._access)
+                    self._access.append(word)
+                    self._ask([(*word, a) for a in self._letters])
+            place += 1
+        table = [
+            [rows.get(self._row((*word, a)), number) for a in self._letters]
+            for number, word in enumerate(self._access)
+        ]
+        outputs = tuple(self._answer(word) for word in self._access)
+        self.rounds += 1
+        return Moore(
+            alphabet=self._machine.alphabet,
+            transitions=np.array(table, dtype=np.int32),
+            start=0,
+            outputs=outputs,
+        )
 
-    return Asked()
+    def learn(self) -> tuple[Moore, Word | None]:
+        """Returns the last hypothesis, and a word on which it fails if it was not refined any more."""
+        while True:
+            hypothesis = self.hypothesis()
+            word = self._find(hypothesis)
+            if word is None or self.full or not self._budget.left() or not self.refine(hypothesis, word):
+                return hypothesis, word
 
+    def refine(self, hypothesis: Moore, word: Word) -> bool:
+        """Adds the suffix of a failing word that tells two rows apart; whether there is one."""
+        place = first_difference(self._machine.traces([word])[0], hypothesis.trace(word))
+        if place is None:
+            return False
+        word = word[:place]
+        # The model's answer at the end, when the first i letters are exchanged for the access word.
+        wanted = self._machine.traces([word])[0][-1]
+        low, high = 0, len(word)
+        while high - low > 1:
+            middle = (low + high) // 2
+            state = hypothesis.start
+            for letter in word[:middle]:
+                state = hypothesis.rows[state][letter]
+            changed = (*self._access[state], *word[middle:])
+            if self._machine.traces([changed])[0][-1] == wanted:
+                low = middle
+            else:
+                high = middle
+        suffix = word[high:]
+        if suffix in self._suffixes:
+            return False
+        self._suffixes.append(suffix)
+        return True
 
-def _test(
-    aalpy: ModuleType,
-    machine: Machine,
-    asked: Any,
-    *,
-    white_box: bool,
-    probe: HypothesisTest,
-    rng: np.random.Generator,
-    budget: Budget,
-) -> Any:
-    """The equivalence oracle."""
+    def _ask(self, words: list[Word]) -> None:
+        """Asks for many words at once; the machine remembers them."""
+        self._machine.traces([(*word, *suffix) for word in words for suffix in self._suffixes])
 
-    class Test(aalpy.Oracle):  # type: ignore[misc, name-defined]
-        """Looks for a word on which a hypothesis fails; says there is none when the budget has ended."""
+    def _row(self, word: Word) -> tuple[str, ...]:
+        traces = self._machine.traces([(*word, *suffix) for suffix in self._suffixes])
+        return tuple(trace[-1] for trace in traces)
 
-        rounds = 0
-        ended = False
-
-        def find_cex(self, hypothesis: Any) -> tuple[int, ...] | None:
-            self.rounds += 1
-            ours = to_moore(machine, hypothesis)
-            found = self._find(ours)
-            large = ours.num_states > min(MOST_STATES, budget.states)
-            if found is not None and (large or budget.elapsed() > budget.seconds):
-                self.ended = True
-                return None
-            return found
-
-        def _find(self, ours: Moore) -> Word | None:
-            if white_box:
-                return find_counterexample(machine, ours, ProductSettings())
-            failures = find_failures(machine, ours, probe, rng, most=1)
-            return failures[0] if failures else None
-
-    return Test(list(range(len(machine.alphabet))), asked)
+    def _answer(self, word: Word) -> str:
+        return self._machine.traces([word])[0][-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

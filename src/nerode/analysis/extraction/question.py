@@ -41,10 +41,12 @@ class NetworkQuestion:
     Attributes:
         target: what it should answer.
         reading: the way from its scores to answers.
+        said: the output for the empty word, where the network was asked; empty where it cannot be.
     """
 
     target: Question
     reading: Reading
+    said: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -60,8 +62,8 @@ class NetworkQuestion:
 
     @property
     def empty(self) -> str:
-        """The output for the empty word, about which a trained network cannot be asked: the correct one."""
-        return self.target.answer(self.target.initial())
+        """The output for the empty word; of a network that cannot be asked about it, the correct one."""
+        return self.said or self.target.answer(self.target.initial())
 
     @property
     def frame(self) -> Moore | None:
@@ -130,6 +132,8 @@ def language_question(language: Language, kind: Kind) -> NetworkQuestion:
 
 def check_scores(question: NetworkQuestion, scores: int) -> None:
     """Raises InputError unless a network with this many scores can be asked."""
+    if question.reading.columns and scores > max(question.reading.columns):
+        return
     if scores != question.num_scores:
         raise InputError(
             f"the network gives {scores} scores; for {question.kind} over {len(question.alphabet)} letters "
