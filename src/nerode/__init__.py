@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nerode.algebra import profile as profile
     from nerode.analysis import analyse as analyse, load_subject as load_subject
+    from nerode.analysis.asking import ask as ask, model as model, softmax as softmax
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.generalisation import study_generalisation as study_generalisation
     from nerode.analysis.learning import learn as learn
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 _DOORS = {
     "nerode.algebra": ("profile",),
     "nerode.analysis": ("analyse", "load_subject"),
+    "nerode.analysis.asking": ("ask", "model", "softmax"),
     "nerode.analysis.extraction": ("extract",),
     "nerode.analysis.generalisation": ("study_generalisation",),
     "nerode.analysis.learning": ("learn",),

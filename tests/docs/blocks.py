@@ -2,8 +2,8 @@
 
 python     runs, all blocks of a page in one namespace
 console    lines that begin with `$ nerode` run in the folder of the page, and end with exit code 0 or 1,
-           or with 2 if they say `# exit 2`; every other line has to appear in what the command before
-           it printed, but for lines that begin with `…`
+           or with another if they say so (`# exit 2`); every other line has to appear in what the command
+           before it printed, but for lines that begin with `…`
 toml       is written to the file that its first line names (`# file: NAME`)
 text       is not run: help texts, layouts, commands for a shell
 """
@@ -77,7 +77,8 @@ def _run_console(text: str, place: str) -> None:
             program, *arguments = shlex.split(line[2:], comments=True)
             assert program == "nerode", f"{place}: only nerode runs here, not {program}"
             outcome = run(*arguments)
-            wanted = (2,) if line.endswith("# exit 2") else (0, 1)
+            _, said_so, code = line.partition("# exit ")
+            wanted = (int(code),) if said_so else (0, 1)
             assert outcome.code in wanted, f"{place}: {line}\n{outcome.out}\n{outcome.err}"
             said = _plain(outcome.out + outcome.err)
         elif line.strip() and not line.lstrip().startswith("…"):

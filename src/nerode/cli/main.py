@@ -20,11 +20,15 @@ import click
 
 from nerode.core import NerodeError, missing_extra
 
-FIRST = ("check", "explain", "compile", "verify", "train", "report", "prove", "mend")
+FIRST = ("ask", "check", "explain", "compile", "verify", "train", "report", "prove", "mend")
 """The commands that a newcomer needs; the help begins with them."""
 
 COMMAND_GROUPS = {
     "Ask": {
+        "ask": (
+            "nerode.cli.ask",
+            "What MODEL computes: its automaton, a proof, or a failing word.",
+        ),
         "check": ("nerode.cli.check", "Which architectures can express LANG, in which arithmetic, and why."),
         "explain": ("nerode.cli.explain", "A page about LANG: automaton, egg-box, classes, verdicts."),
         "explore": ("nerode.cli.explore", "A local page: type a language, step through words."),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         reverse,
         right_quotient,
         union,
+        with_alphabet,
     )
     from nerode.languages.questions import (
         IN,
@@ -72,7 +73,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.languages.notation": "distinct_subtrees",
         "nerode.languages.operations": (
             "complement difference distinguishing_word intersection is_equivalent left_quotient "
-            "over_one_alphabet prefix_closure reverse right_quotient union"
+            "over_one_alphabet prefix_closure reverse right_quotient union with_alphabet"
         ),
         "nerode.languages.questions": (
             "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question "

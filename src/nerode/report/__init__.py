@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nerode.report.figures.analysis import spectrum_plots
     from nerode.report.figures.plot import Figure, save_figure
     from nerode.report.notation import group_name, sentence, visible
+    from nerode.report.pages.answer import answer_page
     from nerode.report.pages.atlas import atlas_page, count_open
     from nerode.report.pages.atlas_entry import AtlasEntry, entry_from_json, entry_of
     from nerode.report.pages.claims import claims_page
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from nerode.report.tables.verdicts import families, family_title, sense_title
     from nerode.report.terminal.analysis import analysis_view
+    from nerode.report.terminal.answers import answer_lines
     from nerode.report.terminal.findings import (
         bits_lines,
         claim_line,
@@ -54,6 +56,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.figures.analysis": "spectrum_plots",
         "nerode.report.figures.plot": "Figure save_figure",
         "nerode.report.notation": "group_name sentence visible",
+        "nerode.report.pages.answer": "answer_page",
         "nerode.report.pages.atlas": "atlas_page count_open",
         "nerode.report.pages.atlas_entry": "AtlasEntry entry_from_json entry_of",
         "nerode.report.pages.claims": "claims_page",
@@ -65,6 +68,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.tables.runs": "plain_columns to_csv to_latex to_markdown verdicts_csv verdicts_table",
         "nerode.report.tables.verdicts": "families family_title sense_title",
         "nerode.report.terminal.analysis": "analysis_view",
+        "nerode.report.terminal.answers": "answer_lines",
         "nerode.report.terminal.findings": (
             "bits_lines claim_line extraction_lines language_line polished_lines settlement_lines "
             "standing_table"

@@ -11,6 +11,7 @@ from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import (
     Build,
     declared_theory,
+    import_builder,
     measure_own,
     own_builder,
     spec_model,
@@ -43,6 +44,7 @@ __all__ = [
     "describe_environment",
     "draw_tests",
     "evaluate",
+    "import_builder",
     "make_spec",
     "make_specs",
     "measure_own",

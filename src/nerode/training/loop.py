@@ -330,6 +330,7 @@ def train_run(
                 # Control-C in the tests does not cost the training.
                 trainer.save(checkpoint)
             record = trainer.finish()
+            trainer.model.training_spec = spec  # type: ignore[assignment]  # says what it was trained for
             if isinstance(trainer.model, Model):
                 trainer.model.claims = record.claims
             return record, trainer

@@ -5,24 +5,27 @@ from typing import TYPE_CHECKING
 from nerode.core import attach
 
 if TYPE_CHECKING:
+    from nerode.models.libraries.formats import FORMATS, load_causal
     from nerode.models.libraries.importing import (
         ForeignModel,
         compare_foreign,
         export_import,
         library_weights,
+        map_foreign,
         read_foreign,
         with_letters,
     )
     from nerode.models.libraries.places import Place, fill_ours, give_theirs
-    from nerode.models.libraries.source import choose_letters
+    from nerode.models.libraries.source import LibraryFiles, choose_letters, read_library_files, read_state
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.models.libraries.importing": (
-            "ForeignModel compare_foreign export_import library_weights read_foreign with_letters"
+            "ForeignModel compare_foreign export_import library_weights map_foreign read_foreign with_letters"
         ),
         "nerode.models.libraries.places": "Place fill_ours give_theirs",
-        "nerode.models.libraries.source": "choose_letters",
+        "nerode.models.libraries.formats": "FORMATS load_causal",
+        "nerode.models.libraries.source": "LibraryFiles choose_letters read_library_files read_state",
     },
 )

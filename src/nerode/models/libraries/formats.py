@@ -297,17 +297,23 @@ def _frame(
     )
 
 
-def load_transformers(
-    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
-) -> tuple[nn.Module, Scorer]:
-    """Returns the library's model of a folder, in float64, and its scores."""
+def load_causal(folder: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """Returns the causal language model of a folder that transformers wrote; no code of the folder runs."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    model: Any = AutoModelForCausalLM.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, dtype=torch.float64
-    ).eval()
+    model: nn.Module = AutoModelForCausalLM.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=dtype
+    )
+    return model.eval()
+
+
+def load_transformers(
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
+) -> tuple[nn.Module, Scorer]:
+    """Returns the library's model of a folder, in float64, and its scores."""
+    model: Any = load_causal(folder, dtype=torch.float64)
 
     def score(letters: Tensor) -> Tensor:
         scores: Tensor = model(letters, use_cache=False).logits

@@ -99,7 +99,15 @@ def read_foreign(path: Path, *, activation: Activation = "tanh") -> ForeignModel
     Raises:
         FormatError: if the files are not those of a model that is known here, or do not fit each other.
     """
-    files = read_library_files(path)
+    return map_foreign(read_library_files(path), activation=activation)
+
+
+def map_foreign(files: LibraryFiles, *, activation: Activation = "tanh") -> ForeignModel:
+    """Returns the model of files that were read, as one of the zoo.
+
+    Raises:
+        FormatError: if they are not those of a model that is known here, or do not fit each other.
+    """
     shapes = {name: tuple(tensor.shape) for name, tensor in files.weights.items()}
     kind = next((row for row in FORMATS if row.describes(files.config)), None)
     try:
@@ -112,7 +120,7 @@ def read_foreign(path: Path, *, activation: Activation = "tanh") -> ForeignModel
         whole = _build(described).double()
         fill_ours(whole.state_dict(), files.weights, described.places, optional=described.optional)
     except InputError as error:
-        raise FormatError(str(error), path=path) from None
+        raise FormatError(str(error), path=files.path) from None
     wide = any(tensor.dtype == torch.float64 for tensor in files.weights.values())
     return ForeignModel(
         files=files,

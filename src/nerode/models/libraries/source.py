@@ -93,13 +93,24 @@ def _pickled(path: Path) -> FormatError:
     )
 
 
-def _read_weights(path: Path) -> dict[str, Tensor]:
+def read_state(path: Path) -> dict[str, Tensor]:
+    """Returns the tensors of a safetensors file, whatever their types.
+
+    Raises:
+        FormatError: if it is missing, a pickle, or no such file.
+    """
+    if path.suffix.lower() in _PICKLES:
+        raise _pickled(path)
     if not path.is_file():
         raise FormatError("is not a file" if path.exists() else "is missing", path=path)
     try:
-        tensors = load_file(path)
+        return load_file(path)
     except (SafetensorError, OSError) as error:
         raise FormatError(f"is not a safetensors file: {error}", path=path) from None
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    tensors = read_state(path)
     for name, tensor in tensors.items():
         if tensor.dtype not in _FLOATS:
             kind = dtype_name(tensor.dtype)

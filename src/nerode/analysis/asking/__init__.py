@@ -1,0 +1,15 @@
+"""Any model as a subject, the automaton that it computes, and its settlement."""
+
+from nerode.analysis.asking.answers import ASK_PARTS, LearnedAutomaton, ModelAnswer, ask, settle_about
+from nerode.analysis.asking.models import model, softmax, with_language
+
+__all__ = [
+    "ASK_PARTS",
+    "LearnedAutomaton",
+    "ModelAnswer",
+    "ask",
+    "model",
+    "settle_about",
+    "softmax",
+    "with_language",
+]

@@ -1,0 +1,67 @@
+"""Options of commands that take any model: which letters it reads, and how its scores become answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nerode.cli.options import PATH
+from nerode.records import find_run
+
+if TYPE_CHECKING:
+    from nerode.proofs.replay import Subject
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+MODEL_OPTIONS = ("letters", "begin", "end", "reading", "weights")
+"""The options that say how a model is read, but for the longest word, which commands have themselves."""
+
+
+def model_options(command: _Command) -> _Command:
+    """Adds the options that say which letters a model reads, and how its scores become answers."""
+    options = [
+        click.option(
+            "--letters",
+            metavar="a=12,b=15",
+            help="The tokens that are letters: by number, or by name (a,b or ab) where a tokenizer has them.",
+        ),
+        click.option("--begin", metavar="TOKEN", help="Token read before every word, or none."),
+        click.option("--end", metavar="TOKEN", help="Token whose score says that the word may end, or none."),
+        click.option(
+            "--reading",
+            metavar="RULE",
+            help="How scores become answers: softmax:P (a probability of at least P), above:T, or largest.  "
+            "[default: softmax:0.02]",
+        ),
+        click.option(
+            "--weights",
+            type=PATH,
+            help="safetensors file for the module that MODEL, written as module:function, builds.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_model(text: str, options: dict[str, Any], *, trust_code: bool) -> Subject:
+    """Returns the model that a command names: a folder, a file, a run, or a function of the user's own."""
+    from nerode.analysis.asking import model
+
+    return model(source_of(text, options["weights"]), trust_code=trust_code, **options)
+
+
+def source_of(text: str, weights: Path | None) -> Any:
+    """Returns the path that a command names, or what the user's own function builds.
+
+    With weights for it, the function itself is returned.
+    """
+    if ":" in text and not Path(text).exists():
+        from nerode.training import import_builder
+
+        build: Any = import_builder(text)
+        return build() if weights is None else build
+    return find_run(Path(text))

@@ -1,0 +1,64 @@
+"""The page of an answer to "what does this model compute?", from its JSON alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nerode.languages import Alphabet, Dfa
+from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
+from nerode.report.pages.render import render
+from nerode.report.terminal.answers import automaton_facts, headline, reading_lines, settled_lines
+from nerode.report.terminal.findings import with_powers
+
+_MOST_DRAWN = 40
+"""States of an automaton that is drawn; a larger one is counted."""
+
+
+def answer_page(found: Mapping[str, Any], *, command: str = "") -> str:
+    """Returns one HTML file about what a model computes; it loads nothing.
+
+    Args:
+        found: the JSON of an answer.
+        command: the command line that made it.
+    """
+    settlement = found["settlement"]
+    word = settlement["word"]
+    learned = found["learned"]
+    return render(
+        "answer.html.j2",
+        styles=("analysis.css",),
+        title=f"What {found['model']} computes",
+        headline=headline(found),
+        facts=automaton_facts(found),
+        reading=reading_lines(found),
+        settled=settled_lines(found),
+        status=settlement["status"],
+        claims=settlement["claims"],
+        known=settlement["known"],
+        remarks=() if learned is None else learned["remarks"],
+        automaton=_figure(found),
+        tested=None if learned is None else learned["tested"],
+        word="" if word is None else with_powers(word),
+        letters=0 if word is None else len(word),
+        places=found["places"],
+        formula="" if learned is None else learned["ltl"] or "",
+        command=command,
+    )
+
+
+def _figure(found: Mapping[str, Any]) -> AutomatonFigure | None:
+    """The drawing of the automaton; None if there is none or it is large."""
+    learned = found["learned"]
+    if learned is None or learned["states"] > _MOST_DRAWN:
+        return None
+    table = learned["table"]
+    dfa = Dfa(
+        alphabet=Alphabet(tuple(table["alphabet"])),
+        transitions=np.array(table["transitions"], dtype=np.int32),
+        start=table["start"],
+        accepting=np.array(table["accepting"], dtype=np.bool_),
+    )
+    return automaton_figure(dfa, name=f"what {found['model']} computes")
