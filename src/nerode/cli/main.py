@@ -63,6 +63,7 @@ COMMAND_GROUPS = {
     "Papers and lists": {
         "reproduce": ("nerode.cli.reproduce", "Tables of papers, measured again."),
         "list": ("nerode.cli.lists", "Languages, architectures, tasks, papers, constructions."),
+        "mcp": ("nerode.cli.mcp", "The commands as tools for programs (Model Context Protocol)."),
     },
 }
 COMMANDS = {name: module for group in COMMAND_GROUPS.values() for name, (module, _) in group.items()}
