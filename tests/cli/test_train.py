@@ -207,11 +207,35 @@ def test_a_certified_run_has_one_outcome_and_verify_agrees(tmp_path):
 
 def test_a_run_that_is_not_proved_ends_with_1(tmp_path):
     shown = run(
-        *("train", "predict-tomita-6", "--arch", "mingru", "--certify", "--steps", "2", "--lengths", "40"),
+        *("train", "predict-tomita-4", "--arch", "mingru", "--certify", "--steps", "2", "--lengths", "40"),
         *("--set", "run.exact.attempts=1", "--out", str(tmp_path), "--settle", "off"),
     )
     assert shown.code == 1
-    assert "refuted for tomita-6" in shown.out
+    assert "refuted for tomita-4" in shown.out
+    assert "mingru: the smallest network that is known has 3 layers; so many are trained" in shown.err
+    assert "mingru ×3" in shown.out
+
+
+def test_theory_says_first_what_cannot_be_proved(tmp_path):
+    """Parity is beyond nonnegative gates: nothing is trained in vain, and the others are."""
+    both = run(
+        "train", "parity", "--arch", "mamba,mamba-signed", "--certify", "--out", str(tmp_path / "runs")
+    )
+    assert both.code == 1
+    assert "mamba is not trained: theory excludes a proof at every length" in both.err
+    assert "mamba-signed: possible: proved at every length" in both.out
+    alone = run("train", "parity", "--arch", "mamba", "--certify", "--out", str(tmp_path / "none"))
+    assert (alone.code, alone.out) == (1, "")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_depth_that_is_given_is_kept_and_a_deeper_one_is_named(tmp_path):
+    shown = run(
+        *("train", "predict-tomita-4", "--arch", "mingru+mingru", "--certify", "--steps", "2"),
+        *("--set", "run.exact.attempts=1", "--out", str(tmp_path), "--settle", "off", "--lengths", "40"),
+    )
+    assert "has 3 layers, 2 are trained; --arch mingru+mingru+mingru trains more" in shown.err
+    assert "mingru ×2" in shown.out
 
 
 def test_what_has_no_recipe_is_refused_before_training(tmp_path):

@@ -8,7 +8,7 @@ from nerode.analysis.aspects.same_bits import same_bits
 from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
 from nerode.analysis.mending import choose_method, mend
 from nerode.analysis.probes import answer_words, read_word
-from nerode.analysis.recipes import recipe
+from nerode.analysis.recipes import has_recipe, needs_depth, recipe
 from nerode.analysis.standing import compare_standing
 from nerode.analysis.subject import (
     LoadedNetwork,
@@ -26,10 +26,12 @@ __all__ = [
     "answer_words",
     "choose_method",
     "compare_standing",
+    "has_recipe",
     "imported_task",
     "load_subject",
     "mend",
     "metric",
+    "needs_depth",
     "read_word",
     "recipe",
     "require_own_models",

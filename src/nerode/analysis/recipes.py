@@ -7,13 +7,13 @@ Recipes were found on seeds 0 to 4; `experiments/settled` has how often they end
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nerode.analysis.proofs.goals import goal_of
 from nerode.core import InputError, from_mapping
 from nerode.models import GateForm, all_kinds, find_kind, model_config
-from nerode.records import TaskConfig, merge_tables
+from nerode.records import TaskConfig, TrainSpec, merge_tables
 from nerode.tasks import TaskAutomaton, automaton_of, build_task
 
 _WIDTH = 16
@@ -23,6 +23,9 @@ _STEPS, _HELD = 400, 0.4
 """Updates of the first attempt, and the share of them at the full rate."""
 
 _BARE = {"norm": "none", "residual": False, "feed_forward": "none"}
+
+_SHIFTED = ("rwkv-6",)
+"""Kinds that see the letter before, too."""
 
 _HIDDEN, _MANY_HIDDEN, _MANY_PAIRS = 32, 48, 30
 """Units of a tanh cell; more from so many pairs of a state and a letter on."""
@@ -156,6 +159,20 @@ def _box_tables(name: str, automaton: TaskAutomaton) -> dict[str, Any]:
             },
         },
     }
+
+
+def has_recipe(spec: TrainSpec) -> bool:
+    """Whether a row says how many layers a model has."""
+    language = automaton_of(build_task(spec.task)).language.name
+    return find_recipe([spec.model.layers.split(",")[0]], language) is not None
+
+
+def needs_depth(spec: TrainSpec) -> bool:
+    """Whether more layers can be trained and nothing else stands for them: gates that see one letter each."""
+    layer = model_config(spec.model.layers, letters=2, outputs=2).layers[0]
+    kind, made = replace(layer, settings={**layer.settings, **spec.model.settings}).resolve()
+    sees_more = any(getattr(made, name, 0) for name in ("convolution", "window")) or kind.name in _SHIFTED
+    return kind.gates["two"].form.embedding and not sees_more
 
 
 def find_recipe(names: Sequence[str], language: str) -> Recipe | None:

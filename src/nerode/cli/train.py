@@ -172,6 +172,8 @@ def train(
     _refuse_given(_FILE_OPTIONS, "a FILE.toml has these options, a task has none of them")
     out = out or Path("runs")
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
+    if not specs:
+        sys.exit(1)
     if any(spec.model.module for spec in specs):
         from nerode.analysis import require_own_models
 
@@ -202,7 +204,8 @@ def train(
         if certify:
             _show_proofs(runs)
         show_conclusion(runs, out=out)
-    sys.exit(1 if certify and any(run.status().kind != "proved" for run in runs) else 0)
+    asked = len(split_names(arch) or [""]) * seeds
+    sys.exit(1 if certify and sum(run.status().kind == "proved" for run in runs) < asked else 0)
 
 
 def _refuse_given(names: Collection[str], why: str) -> None:
@@ -255,6 +258,49 @@ def _recipe(task: dict[str, Any], layers: list[str]) -> dict[str, Any]:
     return recipe(task, "+".join(layers))
 
 
+def _certified_specs(task: str, layers: str, seeds: Sequence[int], tables: dict[str, Any]) -> list[TrainSpec]:
+    """The specs that may end with a proof; theory says first whether there can be one, and how many layers.
+
+    There are none where theory excludes a network. A layer that is named alone has the depth of the smallest
+    known network, unless a recipe or the user says how many there are, or its gates see several letters.
+    """
+    from nerode.analysis import has_recipe, needs_depth
+    from nerode.records import merge_tables
+    from nerode.study import verdict_of_task
+    from nerode.tasks import complete_task
+    from nerode.training import make_specs
+
+    def made(layers: str) -> list[TrainSpec]:
+        return make_specs(
+            task, [layers], seeds=seeds, tables=merge_tables(_recipe(tables["task"], [layers]), tables)
+        )
+
+    specs = made(layers)
+    parts, asked = layers.split("+"), complete_task(specs[0].task)
+    verdict = verdict_of_task(asked.name, asked.settings, parts[0])
+    if verdict is None or len(set(parts)) > 1:
+        return specs
+    if verdict.status.value == "no" and not verdict.conditional_on:
+        click.echo(
+            f"{layers} is not trained: theory excludes a proof at every length at finite precision "
+            f"({verdict.reason}). Leave out --certify to train it all the same.",
+            err=True,
+        )
+        return []
+    depth = specs[0].model.depth * len(specs[0].model.layers.split(","))
+    known = None if verdict.size is None else verdict.size.layers
+    if verdict.status.value != "yes" or known is None or known <= depth:
+        return specs
+    said = f"{layers}: the smallest network that is known has {known} layers"
+    given = len(parts) > 1 or "depth" in tables.get("model", {}) or has_recipe(specs[0])
+    if not given and needs_depth(specs[0]):
+        click.echo(f"{said}; so many are trained", err=True)
+        return made("+".join(parts * known))
+    why = f"; --arch {'+'.join(parts[:1] * known)} trains more"
+    click.echo(f"{said}, {depth} {'is' if depth == 1 else 'are'} trained{why}", err=True)
+    return specs
+
+
 def _specs(
     task: str | None,
     arch: str | None,
@@ -295,12 +341,7 @@ def _specs(
     if names is None:
         raise InputError("name what to train: --arch mamba,lstm (more: `nerode list architectures --train`)")
     if certify:
-        under = [merge_tables(_recipe(tables["task"], [layers]), tables) for layers in names]
-        return [
-            spec
-            for layers, own_tables in zip(names, under, strict=True)
-            for spec in make_specs(name, [layers], seeds=chosen, tables=own_tables)
-        ]
+        return [spec for layers in names for spec in _certified_specs(name, layers, chosen, tables)]
     return make_specs(name, names, seeds=chosen, tables=tables)
 
 

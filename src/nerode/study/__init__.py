@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         read_experiments,
         read_runs,
         summarise_verdict,
+        verdict_of_task,
         works_of,
     )
     from nerode.study.words import (
@@ -98,7 +99,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.study.trained": (
             "READINGS Disagreement TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "
-            "find_disagreements read_experiments read_runs summarise_verdict works_of"
+            "find_disagreements read_experiments read_runs summarise_verdict works_of verdict_of_task"
         ),
         "nerode.study.words": "LengthCount count_by_length example_word first_words random_word shorten",
     },

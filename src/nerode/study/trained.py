@@ -19,6 +19,7 @@ from nerode.records import (
     TableResult,
     VerdictSummary,
 )
+from nerode.study.check import check_language
 from nerode.study.runs import ModelGroup, TaskGroup, group_runs, read_run_file
 from nerode.verdict import (
     Architecture,
@@ -165,6 +166,26 @@ def works_of(task: TaskGroup, theory: TheoryOfRuns) -> list[Reference]:
         if verdict is not None and verdict.reference is not None:
             found[verdict.reference] = None
     return list(found)
+
+
+def verdict_of_task(task: str, settings: Mapping[str, Any], architecture: str) -> Verdict | None:
+    """Returns the verdict at finite precision on a task, with the smallest known size; None without theory.
+
+    Args:
+        task: its name.
+        settings: all of its settings.
+        architecture: of one kind of layers.
+    """
+    name, asked = _language_name(task, settings)
+    if name is None:
+        return None
+    try:
+        row = find_architecture(architecture).name
+        budget = Budget(seconds=_SECONDS)
+        table = check_language(resolve_language(name), architectures=[row], task=asked, budget=budget).table
+    except (NerodeError, OSError):
+        return None
+    return table[row]
 
 
 def _language_of_task(task: TaskGroup) -> tuple[Language | None, VerdictTask]:
