@@ -46,6 +46,7 @@ _TASK_OPTIONS = (
     "settings",
     "spec_file",
     "steps",
+    "device",
     "lengths",
     "measure",
     "certify",
@@ -69,6 +70,12 @@ _TASK_OPTIONS = (
 @trust_option
 @click.option(
     "--steps", type=click.IntRange(1), help="Largest number of updates; the same as --set run.steps=…"
+)
+@click.option(
+    "--device",
+    metavar="NAME",
+    help="Device of torch to train and test on, for example cuda; not measured there. The same as --set "
+    "run.device=…",
 )
 @click.option("--lengths", metavar="N,M", help="Lengths to test; the same as --set run.test_lengths=[…]")
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="Accuracy to judge by and to show.")
@@ -233,8 +240,9 @@ def _tables(spec_file: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     from nerode.records import merge_tables, parse_assignments, read_toml, refuse_code
 
     run: dict[str, Any] = {}
-    if options["steps"] is not None:
-        run["steps"] = options["steps"]
+    for name in ("steps", "device"):
+        if options[name] is not None:
+            run[name] = options[name]
     if options["lengths"] is not None:
         run["test_lengths"] = _lengths(options["lengths"])
     if options["measure"] is not None:

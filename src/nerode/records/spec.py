@@ -56,6 +56,8 @@ _LEFT_OUT_OF_KEY_WHEN_UNSET = (
     ("run", "aids"),
     ("run", "exact"),
     ("run", "start"),
+    ("run", "products"),
+    ("run", "device"),
     ("run", "stop", "length"),
 )
 """Fields that were added later, by their tables; omitting them where unset keeps old run keys valid."""
@@ -67,6 +69,8 @@ _LEFT_OUT_OF_SPEC_WHEN_UNSET = (
     ("run", "aids"),
     ("run", "exact"),
     ("run", "start"),
+    ("run", "products"),
+    ("run", "device"),
     ("run", "stop", "length"),
 )
 """Fields that are younger than old records, which are written again as they were."""
@@ -380,6 +384,10 @@ class RunSpec:
         test_threshold: accuracy from which a length counts as mastered.
         dtype: type of the weights.
         threads: threads of a step; its bits do not depend on them.
+        products: "bfloat16" for products of 16 bits in training (linear maps, LSTM, attention), which is
+            faster and gives other weights; tests and proofs are not made in this way.
+        device: where the model is trained and tested, as torch calls it; empty for the CPU. The kernels of
+            this project are for CPUs, and nothing has been measured on a GPU.
     """
 
     steps: int = 1000
@@ -400,8 +408,17 @@ class RunSpec:
     test_threshold: float = 0.9
     dtype: Literal["float32", "float64", "bfloat16"] = "float32"
     threads: int = 1
+    products: Literal["", "bfloat16"] = ""
+    device: str = ""
 
     def __post_init__(self) -> None:
+        if self.products and self.dtype != "float32":
+            raise InputError(f"run.products is for weights in float32; run.dtype is {self.dtype}")
+        if self.device and (self.exact is not None or self.aids is not None):
+            raise InputError(
+                f"run.device is {self.device!r}, but run.exact (--certify) and run.aids work on the CPU; "
+                "leave one of them out"
+            )
         for name in ("steps", "batch", "evaluate_every", "validation", "test_sequences", "threads"):
             _require(getattr(self, name) >= 1, f"run.{name}", getattr(self, name), "1 or more")
         for name in ("epochs", "sample", "seed"):

@@ -112,7 +112,7 @@ def _eggboxes(automaton: Dfa | None, found: Profile, budget: Budget) -> tuple[Bo
 
 T = TypeVar("T")
 
-_SECONDS_PER_PROOF = 8.0
+_SECONDS_PER_PROOF = 6.0
 """Among many languages a network that takes longer to certify has no proof."""
 
 _CODE = (".py", ".j2", ".bib")

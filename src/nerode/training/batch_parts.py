@@ -27,10 +27,15 @@ T = TypeVar("T")
 
 
 def run(model: nn.Module, inputs: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-    """Returns the scores, in float32 at least, and the state; features come in the type of the weights."""
-    if inputs.is_floating_point():
-        inputs = inputs.to(next(model.parameters()).dtype)
+    """Returns the scores, in float32 at least and on the CPU, and the state.
+
+    What is read goes to where the weights are, features in their type.
+    """
+    weight = next(model.parameters(), None)
+    if weight is not None:
+        inputs = inputs.to(weight.device, weight.dtype if inputs.is_floating_point() else inputs.dtype)
     scores, state = model(inputs, state)
+    scores = scores.cpu()
     return (scores if scores.dtype == torch.float64 else scores.float()), state
 
 

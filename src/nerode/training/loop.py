@@ -33,7 +33,7 @@ from nerode.core import (
     to_mapping,
     write_atomically,
 )
-from nerode.models import TORCH_DTYPES, Model, fixed_bits, num_threads
+from nerode.models import TORCH_DTYPES, Model, coarse_products, fixed_bits, num_threads
 from nerode.records import (
     AxisScore,
     Divergence,
@@ -336,6 +336,22 @@ def train_run(
             return record, trainer
 
 
+def place_of(device: str) -> torch.device:
+    """Returns a device of torch by its name, the CPU for none; InputError if it is not to be had here."""
+    try:
+        found = torch.device(device or "cpu")
+        torch.empty(0, device=found)
+    except (RuntimeError, AssertionError, NotImplementedError) as problem:
+        said = str(problem).splitlines()[0]
+        raise InputError(
+            f"run.device is {device!r}, which torch does not have here ({said}); leave it out to train on "
+            "the CPU, or install a torch for that device"
+        ) from None
+    if found.type == "meta":
+        raise InputError("run.device is 'meta', which computes nothing; give cuda, mps, xpu or leave it out")
+    return found
+
+
 class Trainer:
     """A run, step by step.
 
@@ -373,7 +389,7 @@ class Trainer:
             model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build)
             if start is not None:
                 model.load_state_dict(dict(start))
-            self._begin(model.to(TORCH_DTYPES[spec.run.dtype]))
+            self._begin(model.to(place_of(spec.run.device), TORCH_DTYPES[spec.run.dtype]))
         if spec.run.aids is not None:
             require_aids(spec.run.aids, self.task, self.model)
         curriculum = spec.run.curriculum
@@ -451,7 +467,8 @@ class Trainer:
         batch = self.data.batch(progress.step, progress.longest) if exact is None else exact.batch()
         # Not torch.manual_seed, which keeps a note of each call for a GPU that is not there.
         torch.default_generator.manual_seed(_draw(self.spec.run.seed, "dropout", progress.step))
-        loss = self._update(batch)
+        with coarse_products(self.spec.run.products == "bfloat16"):
+            loss = self._update(batch)
         if progress.divergence is not None and self.exact is not None and self.exact.begin_next():
             progress.divergence = None
             self._begin(self.exact.model)
@@ -482,7 +499,7 @@ class Trainer:
             whole = BatchPass(self.model, batch.inputs, state, parts=not self.terms, scores=noisy)
         loss: Tensor = self.task.loss(whole.scores, batch)
         for term in self.terms:
-            loss = loss + term.loss(batch)
+            loss = loss + term.loss(batch).to(loss.device)
         value = loss.item()
         if not math.isfinite(value):
             self.progress.divergence = Divergence(step=self.progress.step, what="loss")
@@ -581,6 +598,7 @@ class Trainer:
             examination = examine(self.model, self.task)
             if not isinstance(self.model, Model):
                 transitions = measure_own(self.model, self.task)
+        self.model.cpu()
         measure, threshold = spec.run.measure, spec.run.test_threshold
         diverged = progress.divergence is not None
         return RunRecord(

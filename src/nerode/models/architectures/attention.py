@@ -20,7 +20,6 @@ from typing import Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
 from nerode.core import InputError, Reference
 from nerode.models.base import (
@@ -32,7 +31,7 @@ from nerode.models.base import (
     require_positive,
 )
 from nerode.models.kernels.linear import Linear
-from nerode.models.parts.attention import alibi_slopes, rotate
+from nerode.models.parts.attention import alibi_slopes, fused_attention, rotate
 from nerode.models.parts.linear_attention import require_divisible, split_heads
 from nerode.models.parts.precision import widened
 
@@ -138,9 +137,7 @@ class Attention(RecurrentLayer):
             causal = seen == part.shape[2] and self.settings.positions != "alibi"
             mask = None if causal else self._mask(before + first, seen, part)
             parts.append(
-                scaled_dot_product_attention(
-                    part, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask, is_causal=causal
-                )
+                fused_attention(part, keys[:, :, :seen], values[:, :, :seen], mask, is_causal=causal)
             )
         joined = parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
         output: Tensor = self.write(joined.transpose(1, 2).flatten(-2).to(x.dtype))

@@ -27,7 +27,7 @@ from nerode.models.kernels.arguments import (
     shifted,
     weight_gradients,
 )
-from nerode.models.native.calls import call, dense
+from nerode.models.native.calls import call, dense, multiplies_coarsely
 
 ACTIVATIONS = ("tanh", "relu", "none")
 """The functions of an Elman cell, in the order of the kernel."""
@@ -131,6 +131,8 @@ def lstm(
 ) -> tuple[Float[Tensor, "batch time hidden"], Float[Tensor, "batch time hidden"]]:
     """Returns the states h_t = o tanh(c_t) and the cells c_t = f c_{t-1} + i g.
 
+    With coarse products of a projection that is given here, the last cell alone.
+
     Args:
         inputs: x for the gates i, f, g, o; with `read`, the u that are to be projected.
         weight: W for the gates i, f, g, o.
@@ -147,9 +149,25 @@ def lstm(
     start = _checked_start(inputs, weight, given, gates=4, read=read)
     require_like("initial cell", given_cell, start.shape, inputs)
     start_cell = torch.zeros_like(start) if given_cell is None else given_cell
+    if read is not None and multiplies_coarsely(inputs, weight, start, start_cell, *read):
+        return _coarse_lstm(inputs, weight, start, start_cell, read)
     tensors = (inputs, weight, start, start_cell, *(read or ()))
     states, cells, *_ = run_cell(_Lstm, lstm_reference, tensors, torch.is_grad_enabled())
     return states, cells
+
+
+def _coarse_lstm(
+    inputs: Tensor, weight: Tensor, start: Tensor, start_cell: Tensor, read: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Torch's LSTM in bfloat16; of the cells it gives the last alone."""
+    parts = (read[0], weight, read[1], torch.zeros_like(read[1]))
+    states, _, last = torch.lstm(
+        inputs.bfloat16(),
+        (start[None].bfloat16(), start_cell[None].bfloat16()),
+        [part.bfloat16() for part in parts],
+        *(True, 1, 0.0, True, False, True),
+    )
+    return states.float(), last.float().transpose(0, 1)
 
 
 def _checked_start(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from nerode.models.kernels.arguments import dense_or_none, weight_gradients
-from nerode.models.native.calls import apply, call, dense, runs_natively
+from nerode.models.native.calls import apply, call, dense, multiplies_coarsely, runs_natively
 
 WORTH_A_CALL = 1 << 17
 """The number of products below which torch's own operation is quicker to call than a kernel."""
@@ -30,6 +30,9 @@ def linear(
     bias: Float[Tensor, " outputs"] | None = None,
 ) -> Float[Tensor, "*places outputs"]:
     """Returns W x + b at every position; other shapes than (batch, time, inputs) are left to torch."""
+    if multiplies_coarsely(x, weight, bias) and x.numel() * len(weight) >= WORTH_A_CALL:
+        coarse = (None if part is None else part.bfloat16() for part in (x, weight, bias))
+        return nn.functional.linear(*coarse).float()  # type: ignore[arg-type]
     if x.ndim != 3 or x.numel() * len(weight) < WORTH_A_CALL or not runs_natively(x, weight, bias):
         return nn.functional.linear(x, weight, bias)
     y: Tensor = apply(_Linear, x, weight, bias)

@@ -1,5 +1,7 @@
 """Scans over matrix states, fast on the CPU, each with its plain loop as the reference.
 
+Where no native kernel runs, decays and the delta rule go in chunks for gradients and on GPUs.
+
 decay_scan: decay by a number or a vector, for RetNet, Mamba-2, mLSTM, GLA and HGRN2.
 delta_scan: the delta rule, for DeltaNet, its gated form and DeltaProduct.
 erase_scan: a decay for each row and a key of its own for what is taken away, for RWKV-7.
@@ -17,6 +19,7 @@ from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
 from nerode.models.kernels.arguments import dense_or_none, require_like, require_sequence
+from nerode.models.kernels.chunks import decay_in_chunks, delta_in_chunks, pays
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
@@ -57,7 +60,8 @@ def decay_scan(
     require_like("initial", initial, (batch, heads, keys, v.shape[3]), q)
     start = q.new_zeros(batch, heads, keys, v.shape[3]) if initial is None else initial
     if not runs_natively(q, k, v, decay, start):
-        return decay_scan_reference(q, k, v, decay, start)
+        plain = decay_in_chunks if pays(q, k, v, decay, start) else decay_scan_reference
+        return plain(q, k, v, decay, start)
     kernel, chunk = choose_kernel(time, keys, v.shape[3], vector=decay.ndim == 4, itemsize=q.itemsize)
     return _scan(kernel, (q, k, v, decay), start, (*q.shape, v.shape[3], chunk))
 
@@ -141,7 +145,8 @@ def delta_scan(
     require_like("initial", initial, (batch, heads, keys, values), q)
     start = q.new_zeros(batch, heads, keys, values) if initial is None else initial
     if not runs_natively(q, k, v, beta, decay, start):
-        return delta_scan_reference(q, k, v, beta, decay, start)
+        plain = delta_in_chunks if pays(q, k, v, beta, decay, start) else delta_scan_reference
+        return plain(q, k, v, beta, decay, start)
     chunk = steps_between_borders(time, writes * keys * values * q.itemsize)
     return _scan("delta", (q, k, v, beta, decay), start, (batch, time, writes, heads, keys, values, chunk))
 

@@ -13,6 +13,7 @@ import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -70,6 +71,28 @@ def _pointer_or_integer(argument: Tensor | int | None) -> ctypes.c_void_p | ctyp
     if isinstance(argument, Tensor):
         return ctypes.c_void_p(argument.data_ptr())
     return ctypes.c_void_p(None) if argument is None else ctypes.c_int64(argument)
+
+
+_coarse: ContextVar[bool] = ContextVar("coarse products", default=False)
+
+
+@contextmanager
+def coarse_products(on: bool = True) -> Iterator[None]:
+    """Has linear maps, LSTM cells and attention multiply in bfloat16 for a while, where torch has that.
+
+    Sums stay in float32, and weights and what comes out do; a step of training takes other numbers than
+    without. For training alone: nothing is proved or tested in this way.
+    """
+    token = _coarse.set(on)
+    try:
+        yield
+    finally:
+        _coarse.reset(token)
+
+
+def multiplies_coarsely(*tensors: Tensor | None) -> bool:
+    """Whether products of these tensors are to be made in bfloat16: float32 ones, in such a region."""
+    return _coarse.get() and all(x is None or x.dtype == torch.float32 for x in tensors)
 
 
 _region = threading.local()

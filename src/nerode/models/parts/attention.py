@@ -12,6 +12,26 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from nerode.models.native.calls import multiplies_coarsely
+
+
+def fused_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
+    """Returns torch's softmax attention of heads (batch, heads, time, size)."""
+    coarse = multiplies_coarsely(q, k, v, mask)
+    if coarse:
+        q, k, v = (part.bfloat16() for part in (q, k, v))
+        mask = None if mask is None else mask.bfloat16()
+    read = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal, scale=scale)
+    return read.float() if coarse else read
+
 
 def rotate(
     x: Float[Tensor, "batch time heads size"], first: int, base: float
@@ -116,9 +136,7 @@ def attend(
     size = min(chunk, slots)
     q, k, v = (x.reshape(-1, size, *x.shape[2:]) for x in laid)
     q, k = rotate(q, 0, base), rotate(k, 0, base)
-    read = scaled_dot_product_attention(
-        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True, scale=1.0
-    )
+    read = fused_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True, scale=1.0)
     read = read.transpose(1, 2).reshape(batch, slots, *values.shape[2:])
     after = begun + time
     last = (after - after % chunk)[:, None] + torch.arange(chunk, device=count.device)
