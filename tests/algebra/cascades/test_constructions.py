@@ -12,12 +12,12 @@ from hypothesis import given, strategies as st
 from nerode.algebra.cascades.decomposition import component_cascade
 from nerode.algebra.cascades.holonomy import holonomy_cascade, tower_cascade
 from nerode.algebra.cascades.records import Cascade
-from nerode.algebra.cascades.verification import verify_cascade
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.automata import COUNTER_FREE, partially_ordered, with_group
 from tests.algebra.cascades.naive import assert_runs
+from tests.algebra.cascades.verification import verify_cascade
 from tests.strategies import dfas
 
 CONSTRUCTIONS: dict[str, Callable[[Dfa], Cascade | None]] = {

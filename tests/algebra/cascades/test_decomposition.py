@@ -8,7 +8,6 @@ import pytest
 
 from nerode.algebra.cascades.decomposition import NotCounterFree, decompose
 from nerode.algebra.cascades.skeleton import Levels, Skeleton
-from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.algebra.groups_inside import is_counter
 from nerode.core import Budget, BudgetExceeded
@@ -16,6 +15,7 @@ from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.automata import COUNTER_FREE, planted_cascade
 from tests.algebra.cascades.naive import assert_runs
+from tests.algebra.cascades.verification import verify_cascade
 
 SIZES = {
     "tomita-1": (1, 1),

@@ -10,13 +10,13 @@ import pytest
 from nerode.algebra.cascades.abelian import NotSolvable, abelian_levels
 from nerode.algebra.cascades.decomposition import decompose_general, decompose_solvable
 from nerode.algebra.cascades.holonomy import holonomy_cascade
-from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.groups_inside import groups_inside
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages import Alphabet, Dfa, minimise
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.automata import COUNTER_FREE, uniform, with_group
 from tests.algebra.cascades.naive import assert_runs
+from tests.algebra.cascades.verification import verify_cascade
 
 WORD_PROBLEMS = {
     "parity": [[2]],

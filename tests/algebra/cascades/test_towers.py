@@ -9,12 +9,12 @@ import pytest
 
 from nerode.algebra.cascades.holonomy import is_finer, principal_congruences, tower_cascade
 from nerode.algebra.cascades.skeleton import Levels, Skeleton, Tower
-from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import whole_action
 from nerode.languages.bestiary import find_language
 from tests.algebra.cascades.automata import COUNTER_FREE, planted_cascade, with_group
 from tests.algebra.cascades.naive import assert_runs
 from tests.algebra.cascades.test_congruences import is_congruence
+from tests.algebra.cascades.verification import verify_cascade
 
 
 def test_a_set_is_seen_through_the_first_congruence_that_splits_it() -> None:

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from nerode.algebra.cascades import verification
 from nerode.algebra.cascades.decomposition import decompose_general
 from nerode.algebra.cascades.holonomy import holonomy_cascade
 from nerode.algebra.cascades.records import HOLD, Cascade, Reset
-from nerode.algebra.cascades.verification import CascadeMismatch, LevelSweep, verify_cascade
 from nerode.core import Budget, BudgetExceeded, NerodeError
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
+from tests.algebra.cascades import verification
 from tests.algebra.cascades.automata import COUNTER_FREE
 from tests.algebra.cascades.naive import naive_trace
+from tests.algebra.cascades.verification import CascadeMismatch, LevelSweep, verify_cascade
 
 
 def damaged(cascade: Cascade, rng: random.Random) -> Iterator[Cascade]:

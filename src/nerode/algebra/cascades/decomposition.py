@@ -1,4 +1,4 @@
-"""Decomposition: the smallest verified cascade that the constructions find for an automaton.
+"""Decomposition: the smallest cascade that the constructions find for an automaton.
 
 A star-free language gets set-reset levels only; solvable groups become counters, other groups permutations.
 
@@ -31,7 +31,6 @@ from nerode.algebra.cascades.holonomy import holonomy_cascade, tower_cascade
 from nerode.algebra.cascades.lookups import LETTER, Lookup, LookupRow, Source, lookup, new, old
 from nerode.algebra.cascades.records import HOLD, Cascade, Command, Level, Reset
 from nerode.algebra.cascades.skeleton import Levels, Skeleton
-from nerode.algebra.cascades.verification import verify_cascade
 from nerode.algebra.components import Rows, restricted_action, strong_components
 from nerode.algebra.groups_inside import find_counter
 from nerode.algebra.records import CounterWitness
@@ -311,15 +310,15 @@ class NotCounterFree(InputError):
 
 
 def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
-    """Returns a verified cascade of set-reset automata, of the least (depth, bits) that was found.
+    """Returns a cascade of set-reset automata, of the least (depth, bits) that was found.
 
     Tried are the components one by one, and section-labelled holonomy of the whole automaton and over a tower
     of quotients. `route` says which of them it is.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
-        budget: its `images` bound the images of one automaton, its `elements` the configurations of the
-            check. A construction that exceeds it is left out, unless none is left.
+        budget: its `images` bound the images of one automaton. A construction that exceeds it is left out,
+            unless none is left.
 
     Raises:
         NotCounterFree: if the language is not star-free.
@@ -331,15 +330,15 @@ def decompose(dfa: Dfa, budget: Budget | None = None) -> Cascade:
     minimal = minimise(dfa)
     if (witness := find_counter(minimal, budget)) is not None:
         raise NotCounterFree(witness, minimal.alphabet)
-    return _smallest_verified(minimal, budget)
+    return _smallest(minimal, budget)
 
 
 def decompose_solvable(dfa: Dfa, budget: Budget | None = None) -> Cascade:
-    """Returns a verified cascade of set-reset automata and counters modulo prime powers.
+    """Returns a cascade of set-reset automata and counters modulo prime powers.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
-        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+        budget: its `images` bound the images of one automaton, its `elements` a group.
 
     Raises:
         NotSolvable: if the automaton contains a group that is not solvable.
@@ -351,11 +350,11 @@ def decompose_solvable(dfa: Dfa, budget: Budget | None = None) -> Cascade:
 
 
 def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
-    """Returns a verified cascade for any automaton: as `decompose_solvable`, other groups as permutations.
+    """Returns a cascade for any automaton: as `decompose_solvable`, other groups as permutations.
 
     Args:
         dfa: any automaton. The states of the cascade are those of `minimise(dfa)`.
-        budget: its `images` bound the images of one automaton, its `elements` a group and the check.
+        budget: its `images` bound the images of one automaton, its `elements` a group.
 
     Raises:
         BudgetExceeded: if no construction fits the budget.
@@ -368,25 +367,25 @@ def decompose_general(dfa: Dfa, budget: Budget | None = None) -> Cascade:
 def _decompose(dfa: Dfa, budget: Budget | None, finish: Callable[[Cascade, Budget], Cascade]) -> Cascade:
     budget = started(budget)
     minimal = minimise(dfa)
-    return _smallest_verified(minimal, budget, lambda cascade: finish(cascade, budget))
+    return _smallest(minimal, budget, lambda cascade: finish(cascade, budget))
 
 
-def _smallest_verified(
+def _smallest(
     dfa: Dfa,
     budget: Budget,
     finish: Callable[[Cascade], Cascade] = lambda cascade: cascade,
 ) -> Cascade:
-    """Returns the smallest cascade that some construction finds within the budget, verified.
+    """Returns the smallest cascade that some construction finds within the budget.
 
     Smaller is: fewer labels in permutation levels, then less depth, then fewer bits, then fewer rows.
 
     Args:
         dfa: a minimal automaton, with or without groups.
-        budget: a part of its seconds goes to each construction, the rest to the check.
+        budget: a part of its seconds goes to each construction.
         finish: what to do with each cascade before it is compared.
 
     Raises:
-        BudgetExceeded: if no construction and its check fit the budget.
+        BudgetExceeded: if no construction fits the budget.
     """
     found: list[Cascade] = []
     stopped: list[BudgetExceeded] = []
@@ -399,15 +398,10 @@ def _smallest_verified(
             stopped.append(exceeded)
         if found and _is_good_enough(found[-1]):
             break
-    found.sort(key=_size)
-    for cascade in found:
-        try:
-            verify_cascade(cascade, dfa, budget if cascade is found[-1] else _part_of(budget, SHARE))
-        except BudgetExceeded as exceeded:
-            stopped.append(exceeded)
-            continue
+    if found:
+        cascade = min(found, key=_size)
         if stopped:
-            why = f"another construction or its check exceeded its budget of {stopped[0].resource}"
+            why = f"another construction exceeded its budget of {stopped[0].resource}"
             return replace(cascade, route=f"{cascade.route} ({why})")
         return cascade
     first = stopped[0]
