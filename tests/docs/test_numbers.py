@@ -66,6 +66,13 @@ def test_the_readme_is_short_and_its_figure_says_what_it_says(monkeypatch: pytes
     assert all(run.word.startswith("1000") for run in runs if run.word)
 
 
+def test_the_answer_about_a_checkpoint_is_that_of_its_tutorial() -> None:
+    tutorial = (ROOT / "docs" / "tutorials" / "ask-a-checkpoint.md").read_text(encoding="utf-8")
+    said = README.partition("nerode ask tiny-llama ")[2].partition("```")[0].splitlines()[1:]
+    assert len(said) == 4
+    assert all(line.strip() in tutorial for line in said)
+
+
 def test_the_readme_counts_the_atlas() -> None:
     languages, architectures = numbers(r"(\d+) languages × (\d+) architectures", README)
     assert int(languages) == len(BESTIARY)

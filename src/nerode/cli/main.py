@@ -20,7 +20,7 @@ import click
 
 from nerode.core import NerodeError, missing_extra
 
-FIRST = ("ask", "check", "explain", "compile", "verify", "train", "report", "prove", "mend")
+FIRST = ("ask", "check", "explain", "compile", "verify", "train", "report", "mend")
 """The commands that a newcomer needs; the help begins with them."""
 
 COMMAND_GROUPS = {
