@@ -11,6 +11,7 @@ import nerode as nr
 from nerode.core import Shown
 from nerode.languages import Dfa
 from tests.browser import OpenPage
+from tests.cli.runner import run
 from tests.report.cases import hostile_language
 from tests.report.pages.test_language import words
 
@@ -107,3 +108,19 @@ def test_what_cannot_be_drawn_is_printed_as_text(monkeypatch: pytest.MonkeyPatch
     dfa: Dfa = nr.language("parity").dfa()
     with pytest.warns(RuntimeWarning, match=r"this Dfa is shown as text.*MemoryError"):
         assert dfa._repr_html_() is None
+
+
+def test_what_learning_extraction_and_ask_return_has_a_picture(tmp_path: Path) -> None:
+    labels = [True, False, True, False, True, False]
+    found = nr.learn(["", "a", "ab", "b", "abab", "aa"], labels)
+    assert "no smaller automaton agrees with all words" in shown(found)
+    assert (found._repr_svg_() or "").count("<svg") == 1
+    assert run("compile", "(ab)*", "--to", "diagonal", "-o", str(tmp_path / "net")).code == 0
+    extraction = nr.extract(nr.load_subject(tmp_path / "net"))
+    assert "3 states by" in shown(extraction)
+    assert "equal to the language that its file calls" in shown(extraction)
+    answer = nr.ask(tmp_path / "net")
+    assert "proved" in shown(answer)
+    for value in (found, extraction, answer):
+        assert "<svg" in (value._repr_html_() or "")
+        assert (value._repr_svg_() or "").startswith("<svg")

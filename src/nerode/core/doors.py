@@ -18,7 +18,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from nerode.core.errors import InputError
@@ -118,7 +118,7 @@ class Displays(NamedTuple):
 
     html: Draw
     svg: Draw
-    forms: Mapping[str, Callable[..., Any]]
+    forms: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
 
 _load: Callable[[], Displays] | None = None
@@ -141,6 +141,10 @@ class Shown:
     """A value with a rich display."""
 
     __slots__ = ()
+
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns sentences, or a plain answer, and the value whose picture stands under them."""
+        return (), None
 
     def _repr_html_(self) -> str | None:
         """Returns what a notebook shows, None for plain text."""

@@ -8,10 +8,12 @@ rows inside them are `AnalysisRow`s, whose values the records list.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from types import SimpleNamespace
 from typing import Any, Literal
+
+from nerode.core import Shown
 
 ANALYSIS_FORMAT = "nerode-analysis-1"
 
@@ -233,7 +235,7 @@ class StateClusters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class Analysis(Shown):
     """The findings about one network.
 
     Attributes:
@@ -267,6 +269,13 @@ class Analysis:
     forgetting: Forgetting | None = None
     metric: MetricAutomaton | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns what was looked at, and what does not apply; its pages have the pictures."""
+        found = [one.name for one in fields(self) if one.name not in ("name", "about", "left_out")]
+        found = [name for name in found if getattr(self, name)]
+        missing = [f"no {part}: {why}" for part, why in self.left_out.items()]
+        return [f"{self.name}: {', '.join(found)}", *missing], None
 
     def to_json(self) -> dict[str, Any]:
         """Returns the record as plain values."""

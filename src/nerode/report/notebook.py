@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from nerode.algebra import Profile
-from nerode.core import Budget, plural
+from nerode.core import Budget, Shown, plural
 from nerode.languages import Dfa, Language
 from nerode.network import Network, network_parts
 from nerode.proofs import Certificate
@@ -20,6 +20,7 @@ from nerode.report.pages.language import class_title
 from nerode.report.pages.render import environment
 from nerode.report.picture import to_svg
 from nerode.report.tables.verdicts import SENSE_TITLES, families
+from nerode.report.terminal.answers import answer_lines
 from nerode.report.terminal.findings import claim_line
 from nerode.report.terminal.runs import share
 from nerode.study import Runs, TheoryOfRuns, conclude_task, draw_eggboxes, group_runs, profile_language
@@ -48,15 +49,28 @@ def html_of(value: object) -> str | None:
     for kind, display in _KINDS:
         if isinstance(value, kind):
             return str(Markup('<div class="nerode">{}{}</div>').format(_STYLE, display(value)))
-    return None
+    lines, picture = value.shown() if isinstance(value, Shown) else ((), None)
+    if not lines and picture is None:
+        return None
+    texts = answer_lines(lines) if isinstance(lines, Mapping) else lines
+    said = Markup("<br>").join(escape(text) for text in texts if text)
+    drawn = Markup("") if (dfa := _automaton_of(picture)) is None else _dfa(dfa)
+    return str(Markup('<div class="nerode">{}<p>{}</p>{}</div>').format(_STYLE, said, drawn))
 
 
 def svg_of(value: object) -> str | None:
     """Returns the picture of an automaton or of the automaton of a language, None for other values."""
-    dfa = value if isinstance(value, Dfa) else None
-    if isinstance(value, Language) and value.regular:
-        dfa = value.dfa(Budget(seconds=_SECONDS))
+    dfa = _automaton_of(value)
+    if dfa is None and isinstance(value, Shown):
+        dfa = _automaton_of(value.shown()[1])
     return None if dfa is None else automaton_svg(dfa) or None
+
+
+def _automaton_of(value: object) -> Dfa | None:
+    """The automaton that is drawn for a value."""
+    if isinstance(value, Language) and value.regular:
+        return value.dfa(Budget(seconds=_SECONDS))
+    return value if isinstance(value, Dfa) else None
 
 
 def _dfa(dfa: Dfa) -> Markup:

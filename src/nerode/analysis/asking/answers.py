@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,12 @@ class LearnedAutomaton(Shown):
     words: int
     remarks: tuple[str, ...] = ()
 
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns the forms of the language, and the language."""
+        return [
+            text for text in (self.known, self.expression, self.formula, *self.remarks) if text
+        ], self.language
+
     @property
     def states(self) -> int:
         """The number of states of the minimal automaton."""
@@ -182,6 +188,10 @@ class ModelAnswer(Shown):
     gap: tuple[float, float] | None
     places: tuple[WordPlace, ...]
     cpu_seconds: float
+
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns the plain answer, and the language that the model computes."""
+        return self.to_json(), None if self.learned is None else self.learned.language
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""

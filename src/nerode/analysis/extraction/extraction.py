@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,17 @@ from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queri
 from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
 from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
 from nerode.analysis.subject import LoadedNetwork
-from nerode.core import Budget, BudgetExceeded, InputError, UnknownName, started, stream, to_mapping
+from nerode.core import (
+    Budget,
+    BudgetExceeded,
+    InputError,
+    Shown,
+    UnknownName,
+    plural,
+    started,
+    stream,
+    to_mapping,
+)
 from nerode.languages import NOTHING, Dfa, Language, Moore, answer_text, legal_text, title_of
 from nerode.models import LayerConfig, Model, find_kind
 from nerode.network import Interpreter, Network
@@ -43,7 +53,7 @@ _MOST_STATES_FOR_THEORY = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extraction:
+class Extraction(Shown):
     """The automaton of a network.
 
     Attributes:
@@ -83,6 +93,17 @@ class Extraction:
     refuted: str
     theory: Theory | None
     cpu_seconds: float
+
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns how the automaton was found and how it compares, and the automaton."""
+        lines = [f"{self.name}: {plural(self.machine.num_states, 'state')} by {self.method}"]
+        if self.difference is not None:
+            lines.append(f"differs from {self.target} on {self._shown(self.difference)['word']}")
+        elif self.target:
+            lines.append(f"equal to {self.target}")
+        if self.fails_on is not None:
+            lines.append(f"the network differs from it on {self.fails_on}")
+        return lines, self.acceptor()
 
     @property
     def equal(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -169,6 +169,10 @@ class LearnedLanguage(Shown):
     evidence: LearningEvidence
     samples: Samples = field(repr=False)
 
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns what is known of the language, and the language."""
+        return self.evidence.sentences(), self.language
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned(Shown):
@@ -185,6 +189,10 @@ class Learned(Shown):
     evidence: LearningEvidence
     network: Network | None = None
     proof: Certificate | Refutation | Unproved | None = None
+
+    def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
+        """Returns what is known of the language, and the language."""
+        return self.evidence.sentences(), self.language
 
 
 Ask = Callable[[tuple[str, ...]], bool]
