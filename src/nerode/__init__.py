@@ -104,7 +104,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'nerode' has no attribute {name!r}")
     door, attribute = _HOMES[name]
-    _register_displays()
     try:
         return getattr(importlib.import_module(door), attribute)
     except ModuleNotFoundError as error:
@@ -129,3 +128,6 @@ def _register_displays() -> None:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_register_displays()

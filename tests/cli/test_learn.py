@@ -39,6 +39,31 @@ def test_words_become_a_folder_that_verifies(tmp_path):
     assert json.loads((out / "learned.json").read_text())["evidence"]["words"] == 63
 
 
+def test_the_language_is_named(tmp_path):
+    found = json.loads(_run("learn", _file(tmp_path, "(ab)*", 5), "--json").out)["learned"]
+    assert "star-free" in found["classes"]
+    assert resolve_language(found["ltl"], ltl=True).accepts("abab")
+    shown = _run("learn", _file(tmp_path, "(a|ba*b)*", 6), "--arch", "diagonal-signed").out
+    assert "quasi-aperiodic" not in shown
+    assert "solvable" in shown
+    assert "temporal logic" not in shown
+
+
+def test_a_network_is_trained_with_the_learned_language_as_its_teacher(tmp_path):
+    path, out = _file(tmp_path, "(a|ba*b)*", 6), tmp_path / "runs"
+    result = _run("learn", path, "--arch", "deltanet-signed", "--train", "-o", out, "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["learned"]["proved"] is True
+    assert found["settlement"]["status"] == "proved"
+    (folder,) = [path.parent for path in out.glob("*/result.json")]
+    assert _run("verify", folder).code == 0
+    refused = _run("learn", path, "--arch", "mamba", "--train", "-o", tmp_path / "none")
+    assert refused.code == 1
+    assert "mamba is not trained: theory excludes a proof" in refused.err
+    assert _run("learn", path, "--train").code == 2
+
+
 def test_an_architecture_that_cannot_is_named_before_any_network(tmp_path):
     result = _run("learn", _file(tmp_path, "(a|ba*b)*", 5), "--arch", "mamba")
     assert result.code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -12,11 +13,18 @@ import click
 from nerode.cli.compile import prove_program
 from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
 from nerode.compiler import Options, compile_program
-from nerode.core import Budget, InputError, NotCompilable, write_atomically
+from nerode.core import Budget, InputError, NerodeError, NotCompilable, write_atomically
 from nerode.kernel import VALID_PREFIXES
+from nerode.languages import RegularLanguage, describe_language
 
 _OF_OTHERS = "of prefixes that no word of the language continues nothing is said"
 """A part of every claim about valid prefixes alone."""
+
+_MOST_STATES, _LONGEST_FORMULA = 40, 400
+"""Of an automaton whose formula is searched, and characters of one that is shown."""
+
+LANGUAGE_FILE = "language.json"
+"""The learned language, in a folder of runs."""
 
 LEARNED_FILE = "learned.json"
 """What is known of the language that was learned, in the folder of its network."""
@@ -43,6 +51,11 @@ LEARNED_FILE = "learned.json"
     "--held-out", type=click.FloatRange(0, 1, max_open=True), default=0.1, help="Share that is held out."
 )
 @default_option("--seed", type=click.IntRange(min=0), default=0, help="Of the words that are held out.")
+@click.option(
+    "--train",
+    is_flag=True,
+    help="Train TARGET through exact gates with the learned language as its teacher, not compiled.",
+)
 @default_option("--dtype", type=click.Choice(("float32", "float64")), default="float32", help="Float format.")
 @force_option
 @budgeted()
@@ -60,12 +73,13 @@ def learn(
     nerode learn words.tsv --arch mamba -o learned/
     nerode learn log.txt --labels none --alphabet open,close,read --separator " "
     nerode learn words.tsv --noisy
+    nerode learn words.tsv --arch mamba --train -o runs/
     """
-    from nerode.algebra import profile
     from nerode.analysis.learning import LearnSettings, learn_language, read_words
     from nerode.languages import Alphabet
-    from nerode.languages.regex import dfa_to_regex, to_text
 
+    if options["train"] and output is None:
+        raise InputError("--train writes a run; say where with -o")
     letters = options["alphabet"]
     alphabet = None if letters is None else Alphabet(tuple(letters.split(",") if "," in letters else letters))
     samples = read_words(words, labels=options["labels"], alphabet=alphabet, separator=options["separator"])
@@ -80,8 +94,7 @@ def learn(
         "reading": None,
         "learned": {
             "states": language.num_states(),
-            "expression": to_text(dfa_to_regex(language.dfa(), budget)),
-            "star_free": profile(language, budget=budget).star_free,
+            **_names(language, budget),
             "proved": False,
             "file": None,
             "evidence": found.evidence.to_json(),
@@ -89,7 +102,16 @@ def learn(
     }
     if not as_json:
         click.echo(f"learned: {item['learned']['expression']}")
+        click.echo(
+            f"  {', '.join(item['learned']['classes']) or 'in none of the classes that are known here'}"
+        )
+        if item["learned"]["ltl"]:
+            click.echo(f"  in past temporal logic: {item['learned']['ltl']}")
         click.echo("\n".join(f"  {line}" for line in found.evidence.sentences()))
+    if options["train"]:
+        assert output is not None
+        _train(language, samples.labels, target, output, item, as_json)
+        return
     try:
         program = compile_program(language, target, Options(budget=budget))
     except NotCompilable as refusal:
@@ -113,6 +135,55 @@ def learn(
         click.echo(json.dumps(item, ensure_ascii=False))
     else:
         click.echo("\n".join(made.lines(output)))
+    if not proved:
+        sys.exit(1)
+
+
+def _names(language: RegularLanguage, budget: Budget) -> dict[str, Any]:
+    """The expression, formula and classes of a language, as far as the budget goes."""
+    from nerode.algebra import profile
+
+    found = profile(language, budget=budget)
+    formula = None
+    if found.star_free and language.num_states() <= _MOST_STATES:
+        with contextlib.suppress(NerodeError):
+            formula = language.to_ltl(budget)
+    return {
+        "expression": language.to_regex(budget),
+        "ltl": formula if formula is not None and len(formula) <= _LONGEST_FORMULA else None,
+        "star_free": found.star_free,
+        "classes": [name for name, item in found.classes.items() if item.holds],
+    }
+
+
+def _train(
+    language: RegularLanguage, labels: str, target: str, output: Path, item: dict[str, Any], as_json: bool
+) -> None:
+    """Trains a network with the learned language as its teacher and settles it; exit 1 without a proof."""
+    from nerode.cli.settling import SETTLE_SECONDS, settle_runs
+    from nerode.cli.train import certified_specs
+    from nerode.records import claim_store, run_name
+    from nerode.report import settlement_lines
+    from nerode.training import run_all
+
+    claim_store(output)
+    file = output / LANGUAGE_FILE
+    write_atomically(file, json.dumps(describe_language(language), ensure_ascii=False).encode())
+    task = "language-recognition" if labels in ("end", "prefix") else "language-prediction"
+    tables = {"task": {"name": task, "settings": {"language": str(file)}}}
+    specs = certified_specs(task, target, range(1), tables)
+    runs = []
+    if specs:
+        ((_, record),) = run_all(specs, output, jobs=1, on_progress=lambda number, event: None)
+        runs = settle_runs([(record, output / run_name(record.key))], SETTLE_SECONDS, named=())
+    settled = runs[0].settled if runs else None
+    proved = settled is not None and settled.status == "proved"
+    item["learned"] |= {"proved": proved, "file": str(file)}
+    item["settlement"] = None if settled is None else settled.to_json()
+    if as_json:
+        click.echo(json.dumps(item, ensure_ascii=False))
+    elif settled is not None:
+        click.echo("\n".join(settlement_lines(settled, name=str(runs[0].folder))))
     if not proved:
         sys.exit(1)
 

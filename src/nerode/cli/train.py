@@ -266,7 +266,7 @@ def _recipe(task: dict[str, Any], layers: list[str]) -> dict[str, Any]:
     return recipe(task, "+".join(layers))
 
 
-def _certified_specs(task: str, layers: str, seeds: Sequence[int], tables: dict[str, Any]) -> list[TrainSpec]:
+def certified_specs(task: str, layers: str, seeds: Sequence[int], tables: dict[str, Any]) -> list[TrainSpec]:
     """The specs that may end with a proof; theory says first whether there can be one, and how many layers.
 
     There are none where theory excludes a network. A layer that is named alone has the depth of the smallest
@@ -349,7 +349,7 @@ def _specs(
     if names is None:
         raise InputError("name what to train: --arch mamba,lstm (more: `nerode list architectures --train`)")
     if certify:
-        return [spec for layers in names for spec in _certified_specs(name, layers, chosen, tables)]
+        return [spec for layers in names for spec in certified_specs(name, layers, chosen, tables)]
     return make_specs(name, names, seeds=chosen, tables=tables)
 
 
