@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import mambapy.pscan
 import torch
 from torch import Tensor, nn
 
-from benchmarks import _peers
 from benchmarks._rows import Work, show
 from nerode.models.kernels.matrix_scan import (
     decay_scan,
@@ -18,6 +18,7 @@ from nerode.models.kernels.matrix_scan import (
     erase_scan,
     erase_scan_reference,
 )
+from nerode.models.kernels.plain_scans import decay_in_chunks, delta_in_chunks
 from nerode.models.kernels.scan import (
     diagonal_scan,
     diagonal_scan_reference,
@@ -42,6 +43,17 @@ def training(function: Callable[..., object], *tensors: Tensor) -> Work:
     return work
 
 
+def associative_scan(gate: Tensor, inputs: Tensor) -> Tensor:
+    """torch's own associative scan, not compiled; it starts from zero."""
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    def join(left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        return left[0] * right[0], right[0] * left[1] + right[1]
+
+    result: Tensor = scan(join, (gate, inputs), dim=1, combine_mode="generic")[1]
+    return result
+
+
 def diagonal(shape: tuple[int, int, int], dtype: torch.dtype, *, slow: bool = True) -> None:
     gate = torch.rand(shape, dtype=dtype) * 0.9
     inputs = torch.randn(shape, dtype=dtype)
@@ -55,7 +67,7 @@ def diagonal(shape: tuple[int, int, int], dtype: torch.dtype, *, slow: bool = Tr
     works["mambapy pscan"] = training(lambda a, b: pscan(a[..., None], b[..., None]), gate, inputs)
     if slow:
         works["torch loop"] = training(lambda a, b: diagonal_scan_reference(a, b, start), gate, inputs)
-        works["associative scan"] = training(_peers.associative_scan, gate, inputs)
+        works["associative scan"] = training(associative_scan, gate, inputs)
     show(f"diagonal scan {shape} {str(dtype)[6:]}", works, repeats=3)
 
 
@@ -89,7 +101,7 @@ def matrices(batch: int, length: int, size: int) -> None:
         works = {"nerode": training(decay_scan, *tensors)}
         for chunk in (32, 64):
             works[f"chunks of {chunk}"] = training(
-                lambda *t, chunk=chunk: _peers.chunked_decay(*t, chunk), *tensors
+                lambda *t, chunk=chunk: decay_in_chunks(*t, start, chunk)[0], *tensors
             )
         works["torch loop"] = training(lambda *t: decay_scan_reference(*t, start), *tensors)
         show(f"{name} B {batch} T {length} {size}×{size}", works, repeats=3)
@@ -108,11 +120,13 @@ def deltas(batch: int, length: int, size: int) -> None:
         tall = k[:, :, None], v[:, :, None], beta[:, :, None]
         return delta_scan_reference(q, *tall, None, start)[0]
 
+    def chunked(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, size: int) -> Tensor:
+        tall = k[:, :, None], v[:, :, None], beta[:, :, None]
+        return delta_in_chunks(q, *tall, None, start, size)[0]
+
     works = {"nerode": training(single, *tensors)}
     for chunk in (16, 32):
-        works[f"chunks of {chunk}"] = training(
-            lambda *t, chunk=chunk: _peers.chunked_delta(*t, chunk), *tensors
-        )
+        works[f"chunks of {chunk}"] = training(partial(chunked, size=chunk), *tensors)
     works["torch loop"] = training(loop, *tensors)
     show(f"delta rule B {batch} T {length} {size}×{size}", works, repeats=3)
     # RWKV-7: q, k, v, a decay for each row, what is looked up and how much of it is taken away.

@@ -34,6 +34,9 @@ SECTIONS = (
     *("cells", "layers", "kernels", "mamba", "training"),
     *("monoid", "starfree", "bestiary", "threads", "transformers", "waiting"),
 )
+_OPTIONS = {"transformers": (["--write"],)}
+"""What the main functions of some sections are given: the table of docs/accelerate.md is of the same run."""
+
 PROFILES = "profiles"
 """What takes the time: a section without rows."""
 
@@ -406,7 +409,7 @@ def measure(name: str) -> KeptSection:
     if name == PROFILES:
         lines = profiles.lines()
     else:
-        importlib.import_module(f"benchmarks.{name}").main()
+        importlib.import_module(f"benchmarks.{name}").main(*_OPTIONS.get(name, ()))
     return KeptSection(
         name=name,
         rows=tuple(MEASURED),

@@ -19,7 +19,13 @@ from torch.autograd.function import once_differentiable
 
 from nerode.core import InputError
 from nerode.models.kernels.arguments import dense_or_none, require_like, require_sequence
-from nerode.models.kernels.chunks import decay_in_chunks, delta_in_chunks, pays
+from nerode.models.kernels.plain_scans import (
+    decay_in_chunks,
+    decay_scan_reference,
+    delta_in_chunks,
+    delta_scan_reference,
+    pays,
+)
 from nerode.models.native.calls import apply, call, dense, runs_natively
 
 
@@ -85,27 +91,6 @@ def choose_kernel(time: int, keys: int, values: int, *, vector: bool, itemsize: 
     return "vector_decay" if vector else "scalar_decay", steps_between_borders(time, keys * values * itemsize)
 
 
-def decay_scan_reference(
-    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Returns the readings o_t = q_t S_t and the last state, where S_t = decay_t ∘ S_{t-1} + k_t^T v_t.
-
-    Args:
-        q: (batch, time, heads, keys).
-        k: (batch, time, heads, keys).
-        v: (batch, time, heads, values).
-        decay: (batch, time, heads) for one number per head, (batch, time, heads, keys) for one per row of S.
-        initial: (batch, heads, keys, values).
-    """
-    rows = decay[..., None, None] if decay.ndim == 3 else decay[..., None]
-    state = initial
-    readings = []
-    for q_t, k_t, v_t, row in zip(*(x.unbind(dim=1) for x in (q, k, v, rows)), strict=True):
-        state = row * state + k_t[..., None] * v_t[:, :, None, :]
-        readings.append((q_t[..., None] * state).sum(dim=-2))
-    return torch.stack(readings, dim=1), state
-
-
 def delta_scan(
     q: Float[Tensor, "batch time heads keys"],
     k: Float[Tensor, "batch time writes heads keys"],
@@ -149,36 +134,6 @@ def delta_scan(
         return plain(q, k, v, beta, decay, start)
     chunk = steps_between_borders(time, writes * keys * values * q.itemsize)
     return _scan("delta", (q, k, v, beta, decay), start, (batch, time, writes, heads, keys, values, chunk))
-
-
-def delta_scan_reference(
-    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, decay: Tensor | None, initial: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Returns the readings o_t = q_t S_t and the last state of the delta rule.
-
-    Each token scales the state by its decay, then makes n writes S ← (I − β k k^T) S + β k v^T.
-
-    Args:
-        q: (batch, time, heads, keys).
-        k: (batch, time, n, heads, keys).
-        v: (batch, time, n, heads, values).
-        beta: (batch, time, n, heads).
-        decay: (batch, time, heads), or None for 1.
-        initial: (batch, heads, keys, values).
-    """
-    decays = [None] * q.shape[1] if decay is None else decay[..., None, None].unbind(dim=1)
-    state = initial
-    readings = []
-    for q_t, k_t, v_t, beta_t, decay_t in zip(
-        *(x.unbind(dim=1) for x in (q, k, v, beta)), decays, strict=True
-    ):
-        state = state if decay_t is None else decay_t * state
-        for key, value, strength in zip(*(x.unbind(dim=1) for x in (k_t, v_t, beta_t)), strict=True):
-            found = (key[..., None] * state).sum(dim=-2)
-            correction = strength[..., None] * (value - found)
-            state = state + key[..., None] * correction[:, :, None, :]
-        readings.append((q_t[..., None] * state).sum(dim=-2))
-    return torch.stack(readings, dim=1), state
 
 
 def erase_scan(

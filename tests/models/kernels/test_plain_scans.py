@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.models.kernels import chunks, matrix_scan
-from nerode.models.kernels.chunks import decay_in_chunks, delta_in_chunks
+from nerode.models.kernels import matrix_scan, plain_scans
 from nerode.models.kernels.matrix_scan import (
     decay_scan_reference,
     delta_scan_reference,
 )
+from nerode.models.kernels.plain_scans import decay_in_chunks, delta_in_chunks
 
 Tensors = tuple[Any, ...]
 
@@ -133,8 +133,8 @@ def test_fla_is_called_with_logarithms_where_it_fits(monkeypatch: pytest.MonkeyP
         module = ModuleType(f"fla.ops.{name}")
         vars(module).update(functions)
         monkeypatch.setitem(sys.modules, f"fla.ops.{name}", module)
-    monkeypatch.setattr(chunks, "_on_cuda", lambda x: True)
-    monkeypatch.setattr(chunks.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(plain_scans, "_on_cuda", lambda x: True)
+    monkeypatch.setattr(plain_scans.importlib.util, "find_spec", lambda name: object())
     for vector in (False, True):
         q, k, v, gate, start = decays(20, vector=vector, signed=False, dtype=torch.bfloat16)
         decay_in_chunks(q, k, v, gate.clamp_min(0.1), start)

@@ -1,15 +1,15 @@
-"""Scans over matrix states in chunks, in plain torch: where no native kernel runs, a GPU for example.
+"""Scans over matrix states in plain torch, step by step and in chunks: where no native kernel runs.
 
 Inside a chunk all positions are worked on at once; from chunk to chunk the state is handed on. The product of
-the decays between two positions is multiplied up, not taken as a quotient, so that decays may be 0 or
-negative. On a GPU with the package fla its kernels are called instead; neither has been measured there.
+one decay per head between two positions is multiplied up, so that it may be 0; of a decay for each row it is
+a quotient, and step by step where that would be by nearly 0. On a GPU with the package fla its kernels are
+called instead; neither has been measured there.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +19,7 @@ from torch import Tensor
 _LEAST_TIME = 16
 """Positions from which chunks pay."""
 
-_SIZE = 32
+_SIZE, _LEAST_PRODUCT = 32, 1e-18
 
 
 def pays(*tensors: Tensor | None) -> bool:
@@ -35,6 +35,27 @@ def pays(*tensors: Tensor | None) -> bool:
     return first.shape[1] >= _LEAST_TIME and (first.device.type != "cpu" or (trains and wide))
 
 
+def decay_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state, where S_t = decay_t ∘ S_{t-1} + k_t^T v_t.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, heads, keys).
+        v: (batch, time, heads, values).
+        decay: (batch, time, heads) for one number per head, (batch, time, heads, keys) for one per row of S.
+        initial: (batch, heads, keys, values).
+    """
+    rows = decay[..., None, None] if decay.ndim == 3 else decay[..., None]
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, row in zip(*(x.unbind(dim=1) for x in (q, k, v, rows)), strict=True):
+        state = row * state + k_t[..., None] * v_t[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state
+
+
 def decay_in_chunks(
     q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor, size: int = _SIZE
 ) -> tuple[Tensor, Tensor]:
@@ -46,42 +67,60 @@ def decay_in_chunks(
         v: (batch, time, heads, values).
         decay: (batch, time, heads) for one number per head, (batch, time, heads, keys) for one per row of S.
         initial: (batch, heads, keys, values).
-        size: positions of a chunk, for one number per head; with vectors √time.
+        size: positions of a chunk.
     """
     if (found := _by_fla(q, k, v, decay, initial)) is not None:
         return found
-    time = q.shape[1]
-    if decay.ndim == 4:
-        size = math.isqrt(time - 1) + 1
+    time, vector = q.shape[1], decay.ndim == 4
+    gates = _cut(decay if vector else decay[..., None], size, 1.0)
+    since_start = gates.cumprod(dim=-2)
+    if vector and bool((since_start.abs() < _LEAST_PRODUCT).any()):
+        return decay_scan_reference(q, k, v, decay, initial)
     q, k, v = (_cut(x, size, 0.0) for x in (q, k, v))
-    if decay.ndim == 4:
-        return _vector_decay(q, k, v, _cut(decay, size, 1.0), initial, time)
-    passed, since_start = _products(_cut(decay[..., None], size, 1.0)[..., 0])
-    inside = (q @ k.transpose(-1, -2) * passed) @ v
-    written = (k * passed[..., -1, :, None]).transpose(-1, -2) @ v
-    read, state, outputs = q * since_start[..., None], initial, []
-    for c in range(q.shape[1]):
-        outputs.append(inside[:, c] + read[:, c] @ state)
-        state = since_start[:, c, :, -1, None, None] * state + written[:, c]
-    return _joined(outputs, time), state
-
-
-def _vector_decay(
-    q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor, time: int
-) -> tuple[Tensor, Tensor]:
-    """All chunks step by step beside each other, each from zero, then what the states before them add."""
-    local = torch.zeros_like(initial)[:, None].expand(-1, q.shape[1], -1, -1, -1)
-    inside = []
-    for i in range(q.shape[3]):
-        local = decay[..., i, :, None] * local + k[..., i, :, None] * v[..., i, None, :]
-        inside.append((q[..., i, None, :] @ local)[..., 0, :])
-    since_start = decay.cumprod(dim=-2)
-    read, own = q * since_start, torch.stack(inside, dim=-2)
+    last, read = since_start[..., -1, :, None], q * since_start
+    if vector:
+        fading = k / since_start
+        scores = (read @ fading.transpose(-1, -2)).tril()
+        kept = fading * last.transpose(-1, -2)
+    else:
+        passed = _products(gates[..., 0])
+        scores, kept = q @ k.transpose(-1, -2) * passed, k * passed[..., -1, :, None]
+    inside, written = scores @ v, kept.transpose(-1, -2) @ v
     state, outputs = initial, []
     for c in range(q.shape[1]):
-        outputs.append(own[:, c] + read[:, c] @ state)
-        state = since_start[:, c, :, -1, :, None] * state + local[:, c]
+        outputs.append(inside[:, c] + read[:, c] @ state)
+        state = last[:, c] * state + written[:, c]
     return _joined(outputs, time), state
+
+
+def delta_scan_reference(
+    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, decay: Tensor | None, initial: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the readings o_t = q_t S_t and the last state of the delta rule.
+
+    Each token scales the state by its decay, then makes n writes S ← (I − β k k^T) S + β k v^T.
+
+    Args:
+        q: (batch, time, heads, keys).
+        k: (batch, time, n, heads, keys).
+        v: (batch, time, n, heads, values).
+        beta: (batch, time, n, heads).
+        decay: (batch, time, heads), or None for 1.
+        initial: (batch, heads, keys, values).
+    """
+    decays = [None] * q.shape[1] if decay is None else decay[..., None, None].unbind(dim=1)
+    state = initial
+    readings = []
+    for q_t, k_t, v_t, beta_t, decay_t in zip(
+        *(x.unbind(dim=1) for x in (q, k, v, beta)), decays, strict=True
+    ):
+        state = state if decay_t is None else decay_t * state
+        for key, value, strength in zip(*(x.unbind(dim=1) for x in (k_t, v_t, beta_t)), strict=True):
+            found = (key[..., None] * state).sum(dim=-2)
+            correction = strength[..., None] * (value - found)
+            state = state + key[..., None] * correction[:, :, None, :]
+        readings.append((q_t[..., None] * state).sum(dim=-2))
+    return torch.stack(readings, dim=1), state
 
 
 def delta_in_chunks(
@@ -115,7 +154,8 @@ def delta_in_chunks(
     q = _cut(q, size, 0.0)
     k, v = (_cut(x.flatten(1, 2), size * writes, 0.0) for x in (k, v))
     strength = _cut(beta.flatten(1, 2)[..., None], size * writes, 0.0)
-    passed, since_start = _products(_cut(steps[..., None], size * writes, 1.0)[..., 0])
+    gates = _cut(steps[..., None], size * writes, 1.0)[..., 0]
+    passed, since_start = _products(gates), gates.cumprod(dim=-1)
     overlap = (strength * (k @ k.transpose(-1, -2)) * passed).tril(-1)
     both = torch.linalg.solve_triangular(
         overlap + torch.eye(size * writes, dtype=q.dtype, device=q.device),
@@ -148,12 +188,11 @@ def _joined(outputs: list[Tensor], time: int) -> Tensor:
     return torch.cat(outputs, dim=2)[:, :, :time].transpose(1, 2).contiguous()
 
 
-def _products(decay: Tensor) -> tuple[Tensor, Tensor]:
-    """The products of decays (…, size) after position j up to i (0 where i < j), and from the start to i."""
+def _products(decay: Tensor) -> Tensor:
+    """The products of decays (…, size) after position j up to i, 0 where i < j."""
     size = decay.shape[-1]
     later = torch.ones(size, size, dtype=torch.bool, device=decay.device).tril(-1)
-    passed = torch.where(later, decay[..., :, None], 1.0).cumprod(dim=-2)
-    return passed.tril(), decay.cumprod(dim=-1)
+    return torch.where(later, decay[..., :, None], 1.0).cumprod(dim=-2).tril()
 
 
 def _by_fla(q: Tensor, k: Tensor, v: Tensor, decay: Tensor, initial: Tensor) -> tuple[Tensor, Tensor] | None:
