@@ -29,7 +29,7 @@ LINES = {
     "explorer": 1_768,
     "kernel": 8_307,
     "languages": 12_522,
-    "models": 22_344,
+    "models": 22_338,
     "network": 2_830,
     "proofs": 11_935,
     "records": 3_355,
