@@ -58,7 +58,9 @@ def test_the_mended_folder_is_proved_verified_run_and_proved_again(gated: Path, 
     assert shown.code == 0, shown.err
     assert f"● {out}: proved for set-reset at every length" in shown.out
     assert str(gated) not in shown.out
-    assert f"Next: nerode verify {out}\n" in shown.out
+    assert f"Next: nerode verify {out} · nerode export {out} -o mended.onnx\n" in shown.out
+    card = (out / "README.md").read_text()
+    assert "| every answer after every prefix | of any length | float32, step by step |" in card
     verified = run("verify", str(out))
     assert verified.code == 0, verified.err
     assert "✓ all lengths bit-exact in float32" in verified.out

@@ -6,7 +6,7 @@ Open `examination` first: what `nerode analyse` computes. `subject` loads the ne
 from nerode.analysis.aspects.metric_automata import metric
 from nerode.analysis.aspects.same_bits import same_bits
 from nerode.analysis.examination import ANALYSIS_PARTS, AnalysisOptions, analyse
-from nerode.analysis.mending import choose_method, mend
+from nerode.analysis.mending import choose_method, given_module, mend
 from nerode.analysis.probes import answer_words, read_word
 from nerode.analysis.recipes import has_recipe, needs_depth, recipe
 from nerode.analysis.standing import compare_standing
@@ -26,6 +26,7 @@ __all__ = [
     "answer_words",
     "choose_method",
     "compare_standing",
+    "given_module",
     "has_recipe",
     "imported_task",
     "load_subject",

@@ -3,7 +3,9 @@
 gates   exact gates: training goes on through gates that are exactly 0, 1 or -1. The first attempts begin with
         the given weights, whose gate scores are spread, so that about half of the gates write; that changes
         the function. If these find no proof, fresh weights of the same config follow.
-words   failing words: training goes on with words that a search names.
+words   failing words: training goes on with words that a search names. It is made for any module with a
+        `step`; the gates of a user's own module, if they are Sigmoid and Tanh modules, are pushed to where
+        they are exact.
 
 The folder that is written is that of a run: its spec names the weights that it began with. The given model is
 not changed.
@@ -24,13 +26,26 @@ from torch import Tensor
 from nerode.analysis.recipes import recipe
 from nerode.analysis.settle.keeping import settled_or_new
 from nerode.analysis.subject import LoadedNetwork, imported_task
-from nerode.core import Budget, InputError, to_mapping
-from nerode.models import ModelConfig
-from nerode.records import ModelSpec, RunRecord, Settlement, TaskConfig, hash_tensors, merge_tables, run_name
+from nerode.core import Budget, InputError, read_bytes, to_mapping
+from nerode.models import Model, ModelConfig, fill_weights, read_tensors
+from nerode.records import (
+    IMPORTED,
+    MAX_WEIGHTS,
+    ModelSpec,
+    RunRecord,
+    Settlement,
+    TaskConfig,
+    hash_tensors,
+    merge_tables,
+    run_name,
+)
 from nerode.tasks import Recognition, StateTracking, build_task
-from nerode.training import make_spec, run_in, spec_model_config
+from nerode.training import make_spec, own_builder, run_in, spec_model, spec_model_config
 
 Method = Literal["gates", "words"]
+
+_SATURATED = 1.0
+"""The weight of gates of a user's own module that are not exact."""
 
 _ROUNDS, _STEPS = 10, 50
 """Checks by failing words, and the updates before each."""
@@ -42,6 +57,7 @@ def mend(
     *,
     method: Method = "gates",
     task: TaskConfig | None = None,
+    module: ModelSpec | None = None,
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
@@ -49,10 +65,11 @@ def mend(
     """Returns the run that mends a model, and its settlement; both are in the folder.
 
     Args:
-        subject: a model of the zoo; it is not changed.
+        subject: a model of the zoo, or a module of the user's own whose code is trusted; it is not changed.
         out: the folder of the mended model; what is there is replaced.
         method: how.
         task: what the model should do, if it says nothing of it itself.
+        module: of given weights of a module of the user's own, its name.
         seed: of the run.
         settings: further tables of its spec.
         budget: limits the CPU seconds in which a model without a proof is settled.
@@ -61,9 +78,13 @@ def mend(
         InputError: if nothing says what is correct, or the method is not made for the model.
     """
     chosen = _task_of(subject, task)
-    model = subject.zoo_model
-    weights = {name: value.detach().clone().contiguous() for name, value in model.state_dict().items()}
-    own = subject.spec.model if subject.spec is not None else _model_spec(model.config, chosen)
+    weights = {
+        name: value.detach().clone().contiguous() for name, value in subject.model.state_dict().items()
+    }
+    own = module or (subject.spec.model if subject.spec is not None else None)
+    own = own or _model_spec(subject.zoo_model.config, chosen)
+    if own.module and method == "gates":
+        raise InputError(f"{own.module} is a model of your own; its method is words")
     spec = make_spec(
         merge_tables(
             {"task": to_mapping(chosen), "model": to_mapping(own)},
@@ -72,15 +93,17 @@ def mend(
             settings or {},
         )
     )
-    record = _run_into(out, spec, weights)
+    record = _run_into(out, spec, weights, subject, method)
     if record.divergence is not None:
         raise InputError(f"training diverged after {record.divergence.step} updates; give a smaller rate")
-    return record, settled_or_new(out, budget=budget)
+    return record, settled_or_new(out, budget=budget, trust_code=bool(own.module))
 
 
 def choose_method(subject: LoadedNetwork) -> Literal["gates", "words", "group"]:
     """Returns the first method that a model allows: exact gates, the representation of a group, words."""
-    layers = subject.zoo_model.config.layers
+    if not isinstance(subject.model, Model):
+        return "words"
+    layers = subject.model.config.layers
     kinds = [layer.resolve()[0] for layer in layers]
     if all("two" in kind.gates for kind in kinds):
         return "gates"
@@ -89,11 +112,41 @@ def choose_method(subject: LoadedNetwork) -> Literal["gates", "words", "group"]:
     return "words"
 
 
-def _run_into(out: Path, spec: Any, start: Mapping[str, Tensor]) -> RunRecord:
+def given_module(path: Path, name: str, task: TaskConfig) -> LoadedNetwork:
+    """Returns a user's own module with weights from a file; this imports and runs its code.
+
+    Args:
+        path: a safetensors file with its state dict.
+        name: "module:function" that builds it for a task.
+        task: what it should do.
+
+    Raises:
+        InputError: if it cannot be built, or the weights are not its own.
+    """
+    made = build_task(task)
+    build = own_builder(ModelSpec(module=name))
+    model = spec_model(ModelSpec(module=name), made, seed=0, build=build)
+    fill_weights(model, read_tensors(read_bytes(path, max_bytes=MAX_WEIGHTS), path), path)
+    return LoadedNetwork(name=path.name, model=model.eval(), build=build)
+
+
+def _run_into(
+    out: Path, spec: Any, start: Mapping[str, Tensor], subject: LoadedNetwork, method: str
+) -> RunRecord:
     """Makes a run whose folder is this one; it appears whole or not at all."""
+    written = None if subject.subject is None else subject.subject.record
+    origin: dict[str, Any] = {"kind": "mended", "method": method, "from": written.hash if written else ""}
+    if written is not None and written.library is not None:
+        origin[IMPORTED] = to_mapping(written.library)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as place:
-        record = run_in(Path(place), spec, start=start)
+        record = run_in(
+            Path(place),
+            spec,
+            start=start,
+            origin=origin,
+            letters=written.letters if written is not None and written.letters.alphabet else None,
+        )
         if out.exists():
             shutil.rmtree(out)
         (Path(place) / run_name(record.key)).rename(out)
@@ -132,6 +185,9 @@ def _model_spec(config: ModelConfig, task: TaskConfig) -> ModelSpec:
         head=config.head,
         head_width=config.head_width,
         head_bias=config.head_bias,
+        beginning=config.beginning,
+        embedding_norm=config.embedding_norm,
+        norm_epsilon=config.norm_epsilon,
     )
     made = build_task(task)
     if (config.letters, config.outputs) != (made.letters, made.outputs):
@@ -154,7 +210,7 @@ def _tables(method: Method, task: TaskConfig, model: ModelSpec) -> dict[str, Any
         found = recipe(to_mapping(task), names)
         return {"optimiser": found["optimiser"], "run": found["run"]}
     return {
-        "optimiser": {"name": "adam", "rate": 1e-3, "decay": 0.0},
+        "optimiser": {"name": "adam", "rate": 3e-2 if model.module else 1e-3, "decay": 0.0},
         "run": {
             "steps": _ROUNDS * _STEPS,
             "batch": 32,
@@ -166,6 +222,7 @@ def _tables(method: Method, task: TaskConfig, model: ModelSpec) -> dict[str, Any
                 "naming": 0.0,
                 "judge": "words",
                 "states": 20_000,
+                "saturation": _SATURATED if model.module else 0.0,
             },
         },
     }

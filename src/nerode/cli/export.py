@@ -1,4 +1,4 @@
-"""`nerode export`: a compiled network as an ONNX or a Coq file, or its model as another library loads it."""
+"""`nerode export`: a network or weights as ONNX, as another library loads them, or theorems in Coq."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from nerode.cli.models import MODEL
-from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
+from nerode.cli.options import PATH, Command, budgeted, default_option, force_option, trust_option
 from nerode.core import (
     Budget,
     InputError,
@@ -20,9 +20,12 @@ from nerode.core import (
 )
 from nerode.network import Network
 from nerode.proofs import folder_to_coq, graph_claims, read_language, read_network
-from nerode.records import REFUTED, Folder, ModelClaim, claims_to_json, is_import
+from nerode.records import REFUTED, SUBJECT_FILE, Folder, ModelClaim, claims_to_json
 
-LIBRARIES = ("huggingface", "mamba-ssm", "fla")
+LIBRARIES = ("huggingface", "mamba-ssm", "fla", "torch")
+
+WEIGHTS_TO = ("onnx", "huggingface", "torch")
+"""Forms in which the weights of any folder leave."""
 
 _CHECK_SECONDS = 60.0
 """For the certificates of the network or its model."""
@@ -41,9 +44,9 @@ _CHECK_SECONDS = 60.0
     "--to",
     default="onnx",
     type=click.Choice(("onnx", "coq", *LIBRARIES)),
-    help="ONNX graph of the network, its theorems in Coq, or the weights in DIR/model/ for a library.",
+    help="ONNX graph, theorems in Coq, or a folder that a library loads.",
 )
-@default_option("--dtype", default="float32", help="ONNX: float32 or float64.")
+@default_option("--dtype", default="float32", help="ONNX of a compiled network: float32 or float64.")
 @click.option(
     "--carry-state",
     is_flag=True,
@@ -52,37 +55,76 @@ _CHECK_SECONDS = 60.0
 @click.option(
     "--refuted",
     is_flag=True,
-    help="ONNX: write the graph also if a word is known on which it fails; its metadata names the word.",
+    help="Write it also if a word is known on which it fails; the note or the metadata names the word.",
 )
 @force_option
+@trust_option
 @budgeted(counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
-    folder: Path, out: Path, to: str, dtype: str, carry_state: bool, refuted: bool, force: bool, as_json: bool
+    folder: Path,
+    out: Path,
+    to: str,
+    dtype: str,
+    carry_state: bool,
+    refuted: bool,
+    force: bool,
+    trust_code: bool,
+    as_json: bool,
+    budget: Budget,
 ) -> None:
-    """Write the network in DIR as an ONNX graph, or its model as another library loads it.
+    """Write what is in DIR as another program loads it, with what is known of it.
 
-    ONNX: one Scan over the letters. The certificate in DIR is checked again. What holds in the float format
-    on any program is printed and written into the metadata of the file under "claims". If nothing does, the
-    network is run in the format, and a graph that fails on some word is refused.
+    DIR is a compiled network, a training run, an import or a mended model. Its proofs are replayed first;
+    what was written is compared with it, all words up to length 8 and some long ones, by the other program
+    where that is installed. Claims, reading and letters go with it: into the metadata of a graph, into
+    nerode.json and a model card (README.md) of a folder.
+
+    onnx: one Scan over the letters. Inputs and outputs are in docs/export.md. Of a compiled network the graph
+    of the exact network is written: what holds in the float format on any program is printed; if nothing
+    does, the network is run in the format, and a graph that fails on some word is refused.
+
+    huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
+    letter. A model that was imported goes back with its own config, also after it was mended. mamba-ssm and
+    fla: the state dict of a compiled whole model (`compile --surroundings published`) under their names.
+
+    torch: the state dict, and the step as a program of torch.export, which plain torch loads.
 
     coq: the network, the language and the theorems of the certificate as one readable file. It is a theorem
     where coqc accepts it (`make formal` installs Coq and compiles the library that the file imports).
-
-    huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
-    letter; `generate()` with sampling emits words of the language. mamba-ssm and fla: the state dict under
-    their names. DIR/model/ has to be a whole model as published (`compile --surroundings published`).
 
     \b
     nerode compile "(ab)*" --to diagonal -o ab/
     nerode export ab/ -o ab.onnx
     nerode export ab/ --to coq -o ab.v
-    nerode compile flip-flop --to mamba -o flip-flop/
-    nerode export flip-flop/ --to huggingface -o flip-flop-hf/
+    nerode export runs/9b7ef0cf02d1bbd9 -o lstm.onnx
+    nerode export mended/ --to huggingface -o mended-hf/
     """
     if to == "coq":
         _export_coq(folder, out, force=force, as_json=as_json)
         return
+    place = Folder(folder)
+    if SUBJECT_FILE in place and place.subject.network.kind != "exact":
+        if to not in WEIGHTS_TO:
+            raise InputError(f"{to} takes compiled whole models; weights leave as {', '.join(WEIGHTS_TO)}")
+        from nerode.cli.export_weights import export_weights
+
+        export_weights(
+            folder,
+            out,
+            to,
+            carry_state=carry_state,
+            refuted=refuted,
+            force=force,
+            trust_code=trust_code,
+            as_json=as_json,
+            budget=budget,
+        )
+        return
+    if to == "torch":
+        raise InputError(
+            f"{folder} is an exact network; export its weights, {folder / MODEL}, or give --to onnx"
+        )
     if to != "onnx":
         _export_model(folder, out, to, force=force, as_json=as_json)
         return
@@ -146,23 +188,6 @@ def _export_coq(folder: Path, out: Path, *, force: bool, as_json: bool) -> None:
         click.echo(f"coqc has the last word: make formal && coqc -Q out/formal Nerode {out}")
 
 
-def _export_import(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:
-    """Writes an imported model again as its library does."""
-    from nerode.models.libraries import export_import
-
-    origin = Folder(folder).subject.imported
-    if origin is None or to != "huggingface" or origin.library != "transformers":
-        raise InputError(
-            f"{folder} was imported from {origin and origin.library}; only models of transformers go back"
-        )
-    claim_folder(out, holds=("config.json",), form="", of="an exported model", force=force)
-    export_import(folder, out)
-    if as_json:
-        click.echo(json.dumps({"out": str(out), "to": to, "claims": []}, ensure_ascii=False))
-    else:
-        click.echo(f"{out}: the imported weights as transformers names them; nothing is proved of them")
-
-
 def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:
     """Writes the model of a folder for a library; the claims that go with it are replayed first."""
     from nerode.models import read_model
@@ -170,9 +195,6 @@ def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: boo
     from nerode.proofs.floats import known
     from nerode.proofs.replay import replay_weights
 
-    if is_import(folder):
-        _export_import(folder, out, to, force=force, as_json=as_json)
-        return
     place = folder / MODEL
     if not place.is_dir():
         raise InputError(

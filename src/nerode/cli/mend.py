@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from nerode.cli.export_weights import write_card
 from nerode.cli.options import (
     FOLDER,
     Command,
@@ -31,9 +32,12 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 
 METHODS = ("gates", "words", "group")
 
+_OWN = "The function of your own that builds the module whose state dict MODEL is; this runs its code."
+
 
 @click.command(cls=Command)
 @click.argument("model", metavar="MODEL", type=RunPath())
+@click.option("--model", "module", metavar="MODULE:FUNCTION", help=_OWN)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the mended model and its proof.")
 @click.option(
     "--method",
@@ -42,6 +46,10 @@ METHODS = ("gates", "words", "group")
     "group that the matrices are near. By default the first of these that the model allows.",
 )
 @click.option("--task", "task_name", metavar="TASK", help="What a model should do that was not trained here.")
+@click.option(
+    "--language", metavar="LANG", help="The same as a language: which letters may follow, and the end."
+)
+@click.option("--recognise", is_flag=True, help="With --language: whether the word is in it.")
 @click.option("--steps", type=click.IntRange(1), help="Updates of the first attempt.")
 @click.option("--rate", type=FiniteRange(0, min_open=True), help="Learning rate.")
 @default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the training words.")
@@ -57,8 +65,10 @@ METHODS = ("gates", "words", "group")
 def mend(model: Path, out: Path, as_json: bool, budget: Budget, **options: Any) -> None:
     """Train a model on, or change it, until it is proved; what is written to -o is what is proved.
 
-    MODEL is the folder of a training run or of a saved model, which needs --task. It is not changed. The
-    folder -o is that of a run: `nerode verify`, `run` and `prove` take it.
+    MODEL is the folder of a training run, of an import, or of a saved model, which needs --task or
+    --language; or the state dict of a module of your own (.safetensors), with the function that builds it.
+    It is not changed. The folder -o is that of a run: `nerode verify`, `run`, `prove` and `export` take it,
+    and it holds a model card (README.md).
 
     Exit code 0 if the mended model is proved, 1 if a word refutes it, 3 if neither.
 
@@ -66,6 +76,7 @@ def mend(model: Path, out: Path, as_json: bool, budget: Budget, **options: Any) 
     nerode mend runs/9b7ef0cf02d1bbd9 -o mended
     nerode mend runs/9b7ef0cf02d1bbd9 -o mended --method words
     nerode mend saved/ -o mended --task predict-flip-flop
+    nerode mend mine.safetensors --model mine:build --language parity --recognise -o mended
     """
     _mend(model, out, as_json=as_json, budget=budget, **options)
 
@@ -75,7 +86,10 @@ def _mend(
     out: Path,
     *,
     method: str | None = None,
+    module: str | None = None,
     task_name: str | None = None,
+    language: str | None = None,
+    recognise: bool = False,
     steps: int | None = None,
     rate: float | None = None,
     seed: int = 0,
@@ -86,10 +100,21 @@ def _mend(
     budget: Budget,
 ) -> None:
     """Mends a model, prints how it ended, and leaves with its exit code."""
-    from nerode.analysis import choose_method, load_subject, mend as mend_model
-    from nerode.records import TaskConfig
+    from nerode.analysis import choose_method, given_module, load_subject, mend as mend_model
+    from nerode.records import ModelSpec, TaskConfig
 
-    subject = load_subject(folder, trust_code=trust_code)
+    if language is not None and task_name is not None:
+        raise InputError("--task and --language both say what is correct; give one of them")
+    task = None if task_name is None else TaskConfig(name=task_name)
+    if language is not None:
+        kind = "language-recognition" if recognise else "language-prediction"
+        task = TaskConfig(name=kind, settings={"language": language})
+    if module is not None:
+        if task is None:
+            raise InputError("nothing says what the module should do; name it (--task or --language)")
+        subject = given_module(folder, module, task)
+    else:
+        subject = load_subject(folder, trust_code=trust_code)
     chosen: str = method or choose_method(subject)
     if chosen == "group":
         _polish(folder, out, dtype=dtype, force=force, trust_code=trust_code, as_json=as_json, budget=budget)
@@ -97,10 +122,15 @@ def _mend(
     if dtype is not None:
         raise InputError("--dtype is for --method group; training goes on in the format of the model")
     claim_folder(out, holds=("result.json",), of="a run", force=force)
-    task = None if task_name is None else TaskConfig(name=task_name)
+    own = None if module is None else ModelSpec(module=module)
     run = {} if steps is None else {"steps": steps}
     optimiser = {} if rate is None else {"rate": rate}
-    settings: Any = {"task": task, "seed": seed, "settings": {"run": run, "optimiser": optimiser}}
+    settings: Any = {
+        "task": task,
+        "module": own,
+        "seed": seed,
+        "settings": {"run": run, "optimiser": optimiser},
+    }
     try:
         first: Literal["gates", "words"] = "gates" if chosen == "gates" else "words"
         record, found = mend_model(subject, out, method=first, budget=budget, **settings)
@@ -111,6 +141,8 @@ def _mend(
         click.echo(f"no exact gates: {refusal}; trained on failing words instead", err=True)
         chosen = "words"
         record, found = mend_model(subject, out, method="words", budget=budget, **settings)
+    if found.status == "proved":
+        write_card(out, trusted=bool(record.spec.model.module), budget=budget)
     if as_json:
         item = {"folder": str(folder), "out": str(out), "way": chosen, **found.to_json()}
         click.echo(json.dumps(item, ensure_ascii=False))
@@ -118,7 +150,10 @@ def _mend(
         _show_checks(record)
         click.echo("\n".join(settlement_lines(found, name=str(out))))
         if found.status == "proved":
-            click.echo(f"Next: nerode verify {out}")
+            trusted = " --trust-code" if record.spec.model.module else ""
+            click.echo(
+                f"Next: nerode verify {out}{trusted} · nerode export {out} -o {out.name}.onnx{trusted}"
+            )
     sys.exit(EXIT_CODES[found.status])
 
 

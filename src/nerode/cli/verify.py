@@ -116,6 +116,7 @@ def verify(
 def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: bool) -> NoReturn:
     """Replays the proof with which weights were settled; it imports neither searches nor theory."""
     from nerode.proofs.replay import is_proof, open_subject, replay_settled
+    from nerode.training import folder_builder
 
     settled, place = read_settlement(folder), Folder(folder)
     if settled is None or settled.status != "proved":
@@ -123,7 +124,7 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
         raise InputError(
             f"{folder} is {known}; there is no proof to replay (`nerode prove {folder}` looks for one)"
         )
-    build = _own_module(folder) if trust_code else None
+    build = folder_builder(folder) if trust_code else None
     subject = open_subject(place, build=build)
     about = f"the weights in {folder.resolve().name}, asked for {subject.about}"
     if (folder / RESULT).exists():
@@ -155,16 +156,6 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
     else:
         click.echo("\n".join(lines))
     sys.exit(1 if result.failure is not None else 0 if proved else NOTHING_PROVED)
-
-
-def _own_module(folder: Path) -> Any:
-    """The maker of the user's own module of a run, whose code is trusted."""
-    from nerode.training import own_builder, run_builder
-
-    if not (folder / RESULT).exists():
-        return None
-    record = read_run(folder)
-    return run_builder(record, own_builder(record.spec.model, recorded=record.complete.files))
 
 
 def _arithmetic_line(details: dict[str, Any]) -> str:

@@ -131,6 +131,9 @@ def spec_config(
         head=spec.head,
         head_width=spec.head_width,
         head_bias=spec.head_bias,
+        beginning=spec.beginning,
+        embedding_norm=spec.embedding_norm,
+        norm_epsilon=spec.norm_epsilon,
     )
 
 

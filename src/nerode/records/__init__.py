@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StateClusters,
         analysis_json,
     )
-    from nerode.records.folder import Folder, is_import
+    from nerode.records.folder import MAX_WEIGHTS, Folder, is_import
     from nerode.records.leases import (
         PATIENCE,
         LeaseWatch,
@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         run_name,
     )
     from nerode.records.subject import (
+        IMPORTED,
         SUBJECT_FILE,
         SUBJECT_FORMAT,
         WEIGHTS_FILE,
@@ -134,7 +135,7 @@ __getattr__, __dir__, __all__ = attach(
             "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
             "Source Spectrum StateClusters analysis_json"
         ),
-        "nerode.records.folder": "Folder is_import",
+        "nerode.records.folder": "MAX_WEIGHTS Folder is_import",
         "nerode.records.leases": (
             "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
         ),
@@ -158,7 +159,7 @@ __getattr__, __dir__, __all__ = attach(
             "prune read_metrics read_result read_run removable run_name"
         ),
         "nerode.records.subject": (
-            "SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin NetworkEntry "
+            "IMPORTED SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin NetworkEntry "
             "Reading SubjectRecord TokenLetters"
         ),
         "nerode.records.tables": (

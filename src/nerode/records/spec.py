@@ -128,6 +128,9 @@ class ModelSpec:
         head: "linear", "relu" (one hidden layer) or "none".
         head_width: hidden units of a "relu" head.
         head_bias: whether the head adds a bias.
+        beginning: whether a mark of its own stands before every sequence.
+        embedding_norm: the norm after the embedding.
+        norm_epsilon: what all norms outside the layers add to a variance.
         configuration: name of a model of a paper, instead of all of the above but width (0 for the paper's)
             and depth (0 for the paper's).
         module: "module:function" that builds the user's own model; importing it runs its code.
@@ -146,6 +149,9 @@ class ModelSpec:
     head: Literal["linear", "relu", "none"] = "linear"
     head_width: int = 0
     head_bias: bool = True
+    beginning: bool = False
+    embedding_norm: Norm = "none"
+    norm_epsilon: float = 1e-5
     configuration: str = ""
     module: str = ""
     theory: str = ""

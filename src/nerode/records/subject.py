@@ -224,8 +224,16 @@ class SubjectRecord:
     @property
     def imported(self) -> ImportOrigin | None:
         """The origin of weights that come from another library; None for others."""
-        rest = {key: value for key, value in self.origin.items() if key != "kind"}
-        return from_mapping(ImportOrigin, rest, where="origin") if self.origin["kind"] == IMPORTED else None
+        return self.library if self.origin["kind"] == IMPORTED else None
+
+    @property
+    def library(self) -> ImportOrigin | None:
+        """The library that the weights come from, as they are or before they were mended; None for none."""
+        given = self.origin if self.origin["kind"] == IMPORTED else self.origin.get(IMPORTED)
+        if given is None:
+            return None
+        rest = {key: value for key, value in given.items() if key != "kind"}
+        return from_mapping(ImportOrigin, rest, where="origin")
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain values."""
@@ -248,7 +256,7 @@ class SubjectRecord:
             found = from_mapping(cls, {k: v for k, v in data.items() if k not in ("format", "version")})
             if found.origin.get("kind") not in ORIGINS:
                 raise InputError(f"its origin is none of {', '.join(ORIGINS)}")
-            _ = found.imported
+            _ = found.library
             return found
         except InputError as error:
             raise FormatError(str(error), path=path) from None

@@ -19,6 +19,7 @@ from nerode.training.model_building import (
 )
 from nerode.training.runs import (
     TRAINING,
+    folder_builder,
     require_question,
     run_all,
     run_builder,
@@ -44,6 +45,7 @@ __all__ = [
     "describe_environment",
     "draw_tests",
     "evaluate",
+    "folder_builder",
     "import_builder",
     "make_spec",
     "make_specs",

@@ -27,8 +27,16 @@ from nerode.records import TrainSpec
 from nerode.tasks import AutomatonWalks, Batch, Prediction, Task, automaton_of
 from nerode.training.gates import ExactModel, GatePruner, PruningState, exact_forms
 from nerode.training.judging import Check, Judge, Reply, load_judge
-from nerode.training.model_building import spec_model
-from nerode.training.terms import BoxTerm, GateMargin, LossTerm, Saturation, StateNaming, noisy_scores
+from nerode.training.model_building import Build, spec_model
+from nerode.training.terms import (
+    BoxTerm,
+    GateMargin,
+    LossTerm,
+    OwnGates,
+    Saturation,
+    StateNaming,
+    noisy_scores,
+)
 
 Words = tuple[tuple[int, ...], ...]
 
@@ -82,6 +90,7 @@ class ExactRun:
         spec: of the run.
         task: about a language with a small automaton.
         start: weights that the first attempts begin with: at all words, and at prefixes.
+        build: makes a model of the user's own.
 
     Attributes:
         model: of this attempt; its layers are in their exact form.
@@ -93,8 +102,16 @@ class ExactRun:
         InputError: if a layer has no exact gates, or the task is none of an automaton.
     """
 
-    def __init__(self, spec: TrainSpec, task: Task, *, start: Mapping[str, Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        spec: TrainSpec,
+        task: Task,
+        *,
+        start: Mapping[str, Tensor] | None = None,
+        build: Build | None = None,
+    ) -> None:
         assert spec.run.exact is not None
+        self._build = build
         self.spec, self.settings, self._task, self._start = spec, spec.run.exact, task, start
         self.automaton = automaton_of(task)
         self.judge: Judge = load_judge(self.settings.judge, task, self.settings)
@@ -147,9 +164,13 @@ class ExactRun:
         """Builds the model of this attempt."""
         settings, seed = self.settings, self.spec.run.seed
         rng = stream(seed, "exact", self._number)
-        model = spec_model(self.spec.model, self._task, seed=int(rng.integers(2**62)))
-        if not isinstance(model, Model):
-            raise InputError("run.exact is for layers of the zoo; this is a model of your own")
+        model = spec_model(self.spec.model, self._task, seed=int(rng.integers(2**62)), build=self._build)
+        zoo = model if isinstance(model, Model) else None
+        if zoo is None and (settings.gates != "none" or settings.naming or settings.boxes or settings.noise):
+            raise InputError(
+                "exact gates, named states, boxes and noise are for layers of the zoo; a model of your own "
+                "is trained on failing words"
+            )
         if self._begins_with_given:
             assert self._start is not None
             model.load_state_dict(dict(self._start))
@@ -157,17 +178,22 @@ class ExactRun:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**62)))
             if settings.gates != "none":
-                self._exact = ExactModel(model, exact_forms(model.config, settings.gates))
+                assert zoo is not None
+                self._exact = ExactModel(zoo, exact_forms(zoo.config, settings.gates))
             named = settings.gates == "none" or self._number > 0
-            naming = StateNaming(model, self.automaton, weight=settings.naming if named else 0.0)
+            naming = None
+            if zoo is not None:
+                naming = StateNaming(zoo, self.automaton, weight=settings.naming if named else 0.0)
         gates = [] if self._exact is None else self._exact.gates
         margin = GateMargin(gates, margin=settings.margin, weight=settings.hinge)
-        self.terms: list[LossTerm] = [naming, margin]
+        self.terms: list[LossTerm] = [margin] if naming is None else [naming, margin]
         if settings.saturation:
-            self.terms.append(Saturation(model, weight=settings.saturation))
+            weight = settings.saturation
+            own = OwnGates(model, weight=weight) if zoo is None else Saturation(zoo, weight=weight)
+            self.terms.append(own)
         self._boxes = None
-        if settings.boxes:
-            self._boxes = BoxTerm(model, self.automaton, naming.states, weight=settings.boxes)
+        if settings.boxes and naming is not None and zoo is not None:
+            self._boxes = BoxTerm(zoo, self.automaton, naming.states, weight=settings.boxes)
             self.terms.append(self._boxes)
         stray = settings.stray if self.words == "all" else 0.0
         self._source = AutomatonWalks(
@@ -219,6 +245,7 @@ class ExactRun:
             return None
         rng = stream(self.spec.run.seed, "exact", self._number, self.progress.step, "noise")
         generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        assert isinstance(self.model, Model)
         return noisy_scores(self.model, batch.inputs, self.settings.noise, generator)
 
     def _reach(self) -> int:
@@ -250,7 +277,7 @@ class ExactRun:
             progress.reach += int(float(right.all(1).double().mean()) >= _LEARNED)
 
     @torch.no_grad()
-    def check(self) -> Model | None:
+    def check(self) -> nn.Module | None:
         """Returns the plain model if the judge ends the run with it."""
         progress, settings = self.progress, self.settings
         rng = stream(self.spec.run.seed, "exact", self._number, progress.step, "check")
@@ -288,7 +315,7 @@ class ExactRun:
             )
         return None
 
-    def plain(self, rng: np.random.Generator | None = None) -> Model:
+    def plain(self, rng: np.random.Generator | None = None) -> nn.Module:
         """Returns the plain model of this attempt as it is."""
         if self._exact is None:
             return copy.deepcopy(self.model).eval()

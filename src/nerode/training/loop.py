@@ -383,7 +383,7 @@ class Trainer:
         require_start(spec.run.start, start)
         self.exact = None
         if spec.run.exact is not None:
-            self.exact = ExactRun(spec, self.task, start=start)
+            self.exact = ExactRun(spec, self.task, start=start, build=build)
             self._begin(self.exact.model)
         else:
             model = spec_model(spec.model, self.task, seed=spec.run.seed, build=build)

@@ -16,6 +16,7 @@ from nerode.kernel import LANGUAGE_FILE
 from nerode.languages import LanguageQuestion, Question, describe_question
 from nerode.models import save_model
 from nerode.records import (
+    RESULT,
     SUBJECT_FILE,
     AskedQuestion,
     NetworkEntry,
@@ -30,7 +31,7 @@ from nerode.records import (
 )
 from nerode.tasks import Task, build_task
 from nerode.training.loop import OnProgress, ProgressEvent, train_run
-from nerode.training.model_building import Build, spec_model
+from nerode.training.model_building import Build, own_builder, spec_model
 from nerode.training.specs import make_spec, run_key
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -67,6 +68,8 @@ def run_in(
     *,
     build: Build | None = None,
     start: Mapping[str, Tensor] | None = None,
+    origin: Mapping[str, Any] | None = None,
+    letters: TokenLetters | None = None,
     on_progress: OnProgress | None = None,
     checkpoint_every: float = _SECONDS_BETWEEN_CHECKPOINTS,
 ) -> RunRecord:
@@ -79,6 +82,8 @@ def run_in(
         spec: the inputs of the run.
         build: makes a model of the user's own.
         start: the weights that `run.start` names.
+        origin: of the weights, where they are not trained from the beginning.
+        letters: of the model, where they are not those of the task by number.
         on_progress: is called with the progress of the run.
         checkpoint_every: seconds between two checkpoints.
 
@@ -103,6 +108,8 @@ def run_in(
             attempt.scratch,
             build=build,
             start=start,
+            origin=origin,
+            letters=letters,
             on_progress=on_progress,
             checkpoint_every=checkpoint_every,
         )
@@ -125,6 +132,8 @@ def _train_into(
     *,
     build: Build | None = None,
     start: Mapping[str, Tensor] | None = None,
+    origin: Mapping[str, Any] | None = None,
+    letters: TokenLetters | None = None,
     on_progress: OnProgress | None = None,
     checkpoint_every: float = _SECONDS_BETWEEN_CHECKPOINTS,
 ) -> RunRecord:
@@ -142,8 +151,9 @@ def _train_into(
             out,
             trainer.model,
             trainer.task,
-            origin={"kind": "trained", "key": record.key},
+            origin={**(origin or {"kind": "trained"}), "key": record.key},
             code=_code(record),
+            letters=letters,
         )
         if trainer.exact is not None and record.stopped == "judge":
             trainer.exact.judge.write(out)
@@ -222,6 +232,14 @@ def run_builder(record: RunRecord, build: Build | None) -> Callable[[SubjectReco
         return spec_model(spec.model, build_task(spec.task), seed=spec.run.seed, build=build)
 
     return made
+
+
+def folder_builder(folder: Path) -> Callable[[SubjectRecord], nn.Module] | None:
+    """Returns the maker of the user's own module of a run on disk, whose code is trusted; None for others."""
+    if not (folder / RESULT).exists():
+        return None
+    record = read_run(folder)
+    return run_builder(record, own_builder(record.spec.model, recorded=record.complete.files))
 
 
 def run_all(

@@ -20,6 +20,9 @@ from nerode.models import ExactGates, LayerBlock, Model, RoundedMemory
 from nerode.models.architectures import Elman
 from nerode.tasks import Batch, TaskAutomaton
 
+_EXACT_SCORE = 24.0
+"""A score at which Sigmoid and Tanh of float32 are exact, or so near that a sum with 1 is."""
+
 _EXCESS = 0.1
 """The weight of writes of many steps into rounded memory."""
 
@@ -97,6 +100,43 @@ class Saturation(ReadFeatures):
     def loss(self, batch: Batch) -> Tensor:
         """Returns the mean of 1 - |h|."""
         return self.weight * (1 - self.features().abs().clamp(max=1)).mean()
+
+
+class OwnGates(LossTerm):
+    """Pushes the gates of a user's own module, its Sigmoid and Tanh modules, to where they are exact.
+
+    Args:
+        model: of the run; one without such modules is left alone.
+        weight: of the term.
+    """
+
+    def __init__(self, model: nn.Module, *, weight: float) -> None:
+        super().__init__()
+        self.weight = weight
+        # In a tuple, so that they are no part of the term.
+        self._gates = tuple(part for part in model.modules() if isinstance(part, nn.Sigmoid | nn.Tanh))
+        self._scores: list[Tensor] = []
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Notes the scores of all gates."""
+        self._scores = []
+        hooks = [
+            gate.register_forward_pre_hook(lambda _, given: self._scores.append(given[0]))
+            for gate in self._gates
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Returns by how much scores are too near to 0 for an exact gate, in the mean."""
+        if not self._scores:
+            return torch.zeros(())
+        near = [(1 - score.abs() / _EXACT_SCORE).relu().mean() for score in self._scores]
+        return self.weight * torch.stack(near).mean()
 
 
 def noisy_scores(model: Model, inputs: Tensor, noise: float, generator: torch.Generator) -> Tensor:

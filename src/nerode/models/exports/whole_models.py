@@ -55,9 +55,9 @@ Config = dict[str, Any]
 SPECIAL: Config = {"bos_token_id": BEGIN, "eos_token_id": END, "pad_token_id": END}
 
 
-def transformers_mamba(model: Model) -> tuple[Weights, Config]:
+def transformers_mamba(model: Model, tokens: Model | None = None) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.MambaForCausalLM`."""
-    tokens = token_model(model)
+    tokens = tokens or token_model(model)
     config = {
         "architectures": ["MambaForCausalLM"],
         "model_type": "mamba",
@@ -67,13 +67,13 @@ def transformers_mamba(model: Model) -> tuple[Weights, Config]:
     return library_weights(tokens, config), config
 
 
-def transformers_mamba_2(model: Model) -> tuple[Weights, Config]:
+def transformers_mamba_2(model: Model, tokens: Model | None = None) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.Mamba2ForCausalLM`.
 
     Heads have one channel, and the library keeps a number per head and pair of positions in a chunk, so that
     chunks are short.
     """
-    tokens = token_model(model)
+    tokens = tokens or token_model(model)
     config = {
         "architectures": ["Mamba2ForCausalLM"],
         "model_type": "mamba2",
@@ -94,7 +94,7 @@ def _mixers(tokens: Model) -> Config:
         "hidden_size": tokens.config.width,
         "num_hidden_layers": len(tokens.config.layers),
         "state_size": tokens.config.layers[0].resolve()[1].states,
-        "expand": 2,
+        "expand": (tokens.config.layers[0].resolve()[1].channels or 0) // (tokens.config.width or 1) or 2,
         "conv_kernel": TAPS,
         "use_bias": False,
         "use_conv_bias": True,
@@ -144,13 +144,13 @@ def _authors(weights: Weights, config: Config, own: Config) -> tuple[Weights, Co
     }
 
 
-def transformers_recurrent_gemma(model: Model) -> tuple[Weights, Config]:
+def transformers_recurrent_gemma(model: Model, tokens: Model | None = None) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.RecurrentGemmaForCausalLM`.
 
     The library multiplies the embedding by the root of the width and caps scores at ±30. Its `generate` asks
     a layer of attention for the length that was read. So the last block is one, whose weights are all 0.
     """
-    recurrent = token_model(model)
+    recurrent = tokens or token_model(model)
     kinds = ["recurrent"] * len(recurrent.config.layers) + ["attention"]
     tokens = _with_attention(recurrent)
     width = tokens.config.width
@@ -229,7 +229,8 @@ def _taps(weight: Tensor) -> Tensor:
     return torch.cat([weight.new_zeros(len(weight), TAPS - weight.shape[1]), weight], dim=1)
 
 
-Writer = Callable[[Model], tuple[Weights, Config]]
+Writer = Callable[..., tuple[Weights, Config]]
+"""From a model, and the same over tokens where that is known."""
 
 EXPORT_FORMS: dict[str, dict[str, Writer]] = {
     "huggingface": {
@@ -311,8 +312,8 @@ def write_export(
     return ExportReport(parameters=sum(t.numel() for t in tensors.values()), compared=compared)
 
 
-def tokenizer(alphabet: Alphabet) -> dict[str, dict[str, Any]]:
-    """Returns the files of a tokenizer: one token per letter, the beginning put before each text.
+def tokenizer(alphabet: Alphabet, *, begins: bool = True) -> dict[str, dict[str, Any]]:
+    """Returns the files of a tokenizer: one token per letter, and the beginning before each text.
 
     Texts are letters one after the other where each letter is one character, and otherwise letters with
     spaces between them, as `nerode run` writes them.
@@ -341,7 +342,9 @@ def tokenizer(alphabet: Alphabet) -> dict[str, dict[str, Any]]:
         ],
         "normalizer": None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [spaces, split] if single else [spaces]},
-        "post_processor": {
+        "post_processor": None
+        if not begins
+        else {
             "type": "TemplateProcessing",
             "single": [
                 {"SpecialToken": {"id": begin, "type_id": 0}},
@@ -382,7 +385,7 @@ def _compare(folder: Path, language: Language) -> str:
         return "no word: transformers is not installed"
     from transformers import AutoModelForCausalLM
 
-    with _quiet():
+    with quiet():
         model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
         checks = [(words, answers_of(model, words)) for words in _words(language)]
     for words, found in checks:
@@ -422,7 +425,7 @@ def _words(language: Language) -> Iterator[Tensor]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keeps progress bars and advice of the library from the terminal."""
     from transformers.utils import logging
 

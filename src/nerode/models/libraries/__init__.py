@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from nerode.models.libraries.importing import (
         ForeignModel,
         compare_foreign,
-        export_import,
         library_weights,
         map_foreign,
         read_foreign,
@@ -22,7 +21,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.models.libraries.importing": (
-            "ForeignModel compare_foreign export_import library_weights map_foreign read_foreign with_letters"
+            "ForeignModel compare_foreign library_weights map_foreign read_foreign with_letters"
         ),
         "nerode.models.libraries.places": "Place fill_ours give_theirs",
         "nerode.models.libraries.formats": "FORMATS load_causal",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,14 +15,12 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from nerode.core import FormatError, InputError, charge, whole_folder, write_atomically
+from nerode.core import FormatError, InputError, charge
 from nerode.models.config import ModelConfig
-from nerode.models.folder import read_model
 from nerode.models.kernels.norms import NORM_EPSILON
 from nerode.models.libraries.decoders import DECODERS, library_shapes
 from nerode.models.libraries.formats import FORMATS
@@ -36,10 +33,10 @@ from nerode.models.libraries.library_model import (
     silence_libraries,
 )
 from nerode.models.libraries.places import Place, fill_ours, give_theirs, inside, torch_cell
-from nerode.models.libraries.source import CONFIG, WEIGHTS, LibraryFiles, read_library_files
+from nerode.models.libraries.source import LibraryFiles, read_library_files
 from nerode.models.model import Model
 from nerode.models.zoo import LayerConfig
-from nerode.records import Folder, TokenLetters
+from nerode.records import TokenLetters
 
 TOLERANCE = 1e-9
 """The difference from the library up to which an import is written, as a share of the largest score. Both
@@ -288,25 +285,6 @@ def library_weights(model: nn.Module, config: Mapping[str, Any]) -> dict[str, Te
     if config.get("model_type") in DECODERS:
         shapes = library_shapes(config)
     return give_theirs(weights, kind.read(Settings(config), shapes).places)
-
-
-def export_import(folder: Path, out: Path) -> None:
-    """Writes an imported model again as its library does: config.json and model.safetensors.
-
-    Raises:
-        InputError: if the import kept some of the tokens only, or is of torch's cells.
-    """
-    stored = Folder(folder)
-    subject, model = stored.subject, read_model(stored)
-    letters, origin = subject.letters, subject.imported
-    if origin is None or not origin.config:
-        raise InputError(f"{folder} has no config of a library; a state dict of torch's cells has none")
-    if letters != TokenLetters.numbered(letters.alphabet):
-        raise InputError(f"{folder} keeps {len(letters.tokens)} letters; only a whole vocabulary can go back")
-    weights = library_weights(model, origin.config)
-    with whole_folder(out) as place:
-        save_file(weights, place / WEIGHTS, metadata={"format": "pt"})
-        write_atomically(place / CONFIG, json.dumps(origin.config, ensure_ascii=False, indent=1) + "\n")
 
 
 def holds_cells(names: Mapping[str, Any]) -> bool:
