@@ -184,7 +184,7 @@ def _about(subject: Subject) -> str:
 
 
 def _note(subject: Subject, claims: tuple[ModelClaim, ...], about: str) -> dict[str, Any]:
-    """What goes into nerode.json, and into the metadata of a graph."""
+    """The content of nerode.json, and of the metadata of a graph."""
     record = subject.record
     return {
         "format": NOTE_FORMAT,

@@ -1,4 +1,4 @@
-"""What may be relied on: one table from claims, for `verify`, model cards and pages."""
+"""The table of what may be relied on, made from claims for `verify`, model cards and pages."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Compared:
 
     @property
     def what(self) -> str:
-        """What was the same."""
+        """The property that was the same."""
         if self.same_bits:
             return "the same bits"
         return f"scores within {CLOSE:g} of the largest" if self.by_scores else "the same answers"
