@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from nerode.languages import resolve_language
 from nerode.verdict.theorems.floats import staircase_turns
 
 Floats = npt.NDArray[np.floating]
@@ -197,3 +198,72 @@ def counts_by_stairs(m: int, size: float, dtype: type[np.floating], word: list[i
         if min(range(m), key=lambda j: abs(labels[j] - float(state[1]))) != count:
             return False
     return True
+
+
+class FixedMatrix:
+    """One layer h = A h + B x in a float format, A h added in order of the coordinates, then B x.
+
+    Args:
+        transitions: of an automaton (states, letters).
+        dtype: of all numbers.
+        bits: of its significands.
+        unit: that all numbers are multiplied by.
+    """
+
+    def __init__(self, transitions: npt.NDArray[np.int64], dtype: type, bits: int, unit: float = 1.0) -> None:
+        self.letters, self.unit = transitions.shape[1], unit
+        size = transitions.size + 1
+        step = 1 << (2 * size - 1).bit_length()
+        assert 2 * step <= 1 << bits
+        wanted = np.array([1, *(1 + self.letters * transitions.reshape(-1))])
+        weights = np.diff(wanted - np.arange(size), prepend=0)
+        matrix = np.zeros((size + 4, size + 4))
+        matrix[: size + 1, 0] = 1
+        matrix[: size + 1, 1 : size + 1] = weights / step
+        matrix[1 : size + 1, size + 1] = step / 2 - np.arange(size) + 0.5
+        matrix[1 : size + 1, size + 2], matrix[1 : size + 1, size + 3] = 1, -1
+        matrix[size + 1 :, size + 1 :] = np.eye(3)
+        self.matrix, self.dtype = matrix.astype(dtype), dtype
+        assert (self.matrix == matrix).all()
+        start = np.zeros(size + 4)
+        large = 1.5 * 2 ** (bits - 1) * step
+        start[size + 1 :] = unit, large * unit, large * unit
+        self.state = start.astype(dtype)
+        assert np.isfinite(self.state).all()
+
+    def step(self, letter: int) -> float:
+        """Returns the number M q + a + 1 after a letter, q being the state before it."""
+        total = self.dtype(0) * self.state
+        for column in range(len(self.state)):
+            total = (total + self.matrix[:, column] * self.state[column]).astype(self.dtype)
+        total[0] = self.dtype(total[0] + self.dtype(letter * self.unit))
+        self.state = total
+        size = len(self.state) - 4
+        seen = self.state[: size + 1].astype(np.float64)
+        return float((seen * self.matrix[0, : size + 1].astype(np.float64)).sum()) / self.unit
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "bits", "unit"),
+    [
+        ("s5-generators", np.float32, 24, 1.0),
+        ("parity", np.float16, 11, 2.0**-12),
+        ("z3", np.float64, 53, 1.0),
+        ("random", np.float32, 24, 1.0),
+    ],
+)
+def test_a_fixed_matrix_runs_every_automaton(name: str, dtype: type, bits: int, unit: float) -> None:
+    random = np.random.default_rng(20261119)
+    for _ in range(6 if name == "random" else 1):
+        transitions = random.integers(0, 5, (5, 3))
+        state = 0
+        if name != "random":
+            dfa = resolve_language(name).dfa()
+            transitions, state = dfa.transitions, dfa.start
+        # The number before the first letter is 0, from which the layer goes on as from state 0: the start.
+        order = np.argsort([q != state for q in range(len(transitions))], kind="stable")
+        layer = FixedMatrix(np.argsort(order)[transitions[order]], dtype, bits, unit)
+        for letter in random.integers(0, transitions.shape[1], 500).tolist():
+            place = int(np.argsort(order)[state])
+            assert layer.step(letter) == layer.letters * place + letter + 1
+            state = int(transitions[state, letter])

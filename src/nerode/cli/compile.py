@@ -73,6 +73,13 @@ class _Target(click.types.StringParamType):
 @click.option(
     "--construction", metavar="NAME", help="Use this construction instead of the first that applies."
 )
+@default_option(
+    "--task",
+    default="recognise",
+    type=click.Choice(("recognise", "predict")),
+    help="predict: prefixes of valid words are enough, and the network is smaller where a construction for "
+    "those exists.",
+)
 @click.option(
     "--no-exclusive-scan", is_flag=True, help="Do not let layers read their state before the letter."
 )
@@ -142,6 +149,7 @@ def compile_command(
     \b
     nerode compile "(aa)*" --to diagonal-signed -o parity/
     nerode compile flip-flop --to mamba -o flip-flop/
+    nerode compile dyck-8-10 --task predict --to mamba -o brackets/
     nerode compile tomita-4 --to gla --surroundings zoo --dtype bfloat16 -o tomita/
     nerode compile ngram-seed --to ssm --eps 1e-6 --width 10 -o ngram/
     nerode compile model.arpa --to ssm -o model/
@@ -154,6 +162,7 @@ def compile_command(
         retention=read_fraction(options["retention"], name="--retention"),
         exact_floats=options["exact_floats"],
         construction=options["construction"],
+        predicts=options["task"] == "predict",
         ngrams=NgramOptions(
             eps=read_fraction(options["eps"], name="--eps"),
             embedding_width=options["width"],

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MODEL = "model"
 """The folder of the weights, inside that of the network."""
 
+_VALID = "fter every prefix of a word of the language"
+"""Part of a claim that speaks of no other words."""
+
 LETTERS = 10_000
 """Letters of the random words that a model is read on."""
 
@@ -78,9 +81,11 @@ class ArchitectureWeights:
             return []
         size = "{surroundings} surroundings, {blocks} of width {width}, {parameters:,} parameters in {dtype}"
         facts = model_facts(self.found)
+        blocks, layers = facts["layers"], self.found.network.depth
+        apart = f" for {plural(layers, 'recurrent layer')}" if 0 < layers < blocks else ""
         about = f"{self.found.network.origin.language} for {self.found.network.target}: "
         return [
-            about + size.format(**facts, blocks=plural(facts["layers"], "block")),
+            about + size.format(**facts, blocks=plural(blocks, "block") + apart),
             *(_claim_text(claim) for claim in self.claims),
         ]
 
@@ -154,7 +159,9 @@ def _claim_text(claim: ModelClaim) -> str:
     """A claim in a line; a test says that words were sampled."""
     if not claim.length:
         return f"{claim}: {claim.says}"
-    return f"{claim} (sampled words)" if claim.scope == TESTED else str(claim)
+    if claim.scope == TESTED:
+        return f"{claim} (sampled words)"
+    return f"{claim}, on valid prefixes" if _VALID in claim.says else str(claim)
 
 
 def _without(missing: MissingExtra) -> str:

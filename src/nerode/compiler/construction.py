@@ -61,6 +61,7 @@ class Options:
         exact_floats: whether reflections whose vectors are whole numbers, so that floats do not round, are
             preferred to fewer of them.
         construction: a construction to use instead of the first that applies.
+        predicts: whether prefixes of valid words are enough: constructions for those come first.
         ngrams: options for n-gram models.
         budget: limits.
     """
@@ -70,6 +71,7 @@ class Options:
     sign_resets: bool = True
     exact_floats: bool = False
     construction: str | None = None
+    predicts: bool = False
     ngrams: NgramOptions = field(default_factory=NgramOptions)
     budget: Budget = field(default_factory=Budget)
 

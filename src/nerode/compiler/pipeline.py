@@ -163,6 +163,7 @@ def _candidates(request: Request, reasons: list[str]) -> list[Construction]:
     asked = request.options.construction
     found = []
     rows = list(CONSTRUCTIONS.values()) if asked is None else [CONSTRUCTIONS[asked]]
+    rows.sort(key=lambda row: row.predicts_only != request.options.predicts)
     language = request.facts.language
     if isinstance(language, NgramLanguage) and isinstance(language.model, BackoffModel):
         # Its probabilities are asked for; a network of the sentences alone would be another thing.

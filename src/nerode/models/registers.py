@@ -21,7 +21,7 @@ from nerode.models.parts.short_convolution import ShortConvolution
 from nerode.models.parts.state_space import DiagonalSsm
 from nerode.models.weight_writer import BlockPlan, FixedPlan, GatedPlan, PlaceForm, WeightWriter, combine
 
-SCALE = 64
+SCALE = 128
 """A signal that is 1, where SiLU or GELU acts on it: they keep this power of two, in every type."""
 
 SATURATED = 1000

@@ -4,6 +4,7 @@ tests       what the caller draws, and words with long holds
 fading      for one layer whose memory fades: boxes of float states, replayed by the module's own steps
 exact       for an exact network without weights: a cover or an invariant, checked by the kernel
 heads       for softmax decoders that were compiled: lemmas about their heads
+sums        for weights that were compiled: every sum is exact, and is that of the exact network
 closure     all float states that words lead to, bit for bit; if they are finitely many, a proof
 margins     words along which the margin of the answers gets smaller
 boxes       for cells whose state contracts: regions of the state, checked by the kernel
@@ -29,7 +30,7 @@ from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate
 from nerode.languages import LanguageQuestion, answer_text
 from nerode.models import Model, dtype_of, fixed_bits
 from nerode.models.network_module import CompiledModel
-from nerode.network import Network, network_hash
+from nerode.network import Network, ScoreDecoder, network_hash
 from nerode.proofs.certification import certify
 from nerode.proofs.find.cells import FoundProof, prove_boxes, require_told_apart
 from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
@@ -37,6 +38,7 @@ from nerode.proofs.find.fading import fading_search
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.find.loops import LoopReport, search_loops
 from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
+from nerode.proofs.find.sums import certify_sums
 from nerode.proofs.find.walk import Walk
 from nerode.proofs.find.words import (
     STEPPED,
@@ -50,6 +52,7 @@ from nerode.proofs.find.words import (
 from nerode.proofs.replay.heads import find_unsound
 from nerode.proofs.replay.lift import carried_claim, require_plain
 from nerode.proofs.replay.subject import Subject
+from nerode.proofs.replay.sums import METHOD as SUMS_METHOD
 from nerode.proofs.runner import Runner
 from nerode.records import Reading, Settlement
 
@@ -67,6 +70,7 @@ TESTS = "tests"
 CLOSURE = "closure"
 FADING = "fading"
 BOXES = "boxes"
+SUMS = "sums"
 EXACT_NETWORK = "exact"
 
 IN_BATCHES = "a proof was replayed in batches alone, and words that are read alone may round otherwise"
@@ -79,6 +83,9 @@ _SEARCH = 0.3
 
 _BEFORE_BOXES = 1 << 16
 """Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
+
+_BEFORE_SUMS = 1 << 14
+"""Row-steps that sums wait for: a small closure covers the empty word, too, and asks no exact network."""
 
 _LONG, _LONG_WORDS = (4_096, 32_768), 32
 """Lengths of words that are nearly periodic, and how many there are of each."""
@@ -310,6 +317,31 @@ class _Search:
             return self._proved("heads", self.partial, found.claims)
         return None
 
+    def by_sums(self) -> Work[Settled | None]:
+        """Sums of written weights, which are those of their exact network; they cannot be paused."""
+        model, network, question = self.asked.module, self.asked.network, self.asked.question
+        above_half = self.asked.reading == Reading(kind="above", threshold="1/2")
+        if not isinstance(model, Model) or network is None or model.grows or not above_half:
+            return None
+        if not isinstance(question, LanguageQuestion) or not isinstance(network.decoder, ScoreDecoder):
+            return None
+        yield _BEFORE_SUMS
+        try:
+            exact = certify(network, question.language, budget=self.budget.part(_SEARCH))
+        except BudgetExceeded as stop:
+            self.reasons.append(str(stop))
+            return None
+        if not isinstance(exact, Certificate):
+            return None
+        found = certify_sums(model, network, exact, question.language, budget=self.budget.start())
+        if not isinstance(found, Certificate):
+            self.reasons.append(found.reason)
+            return None
+        self.partial = FoundProof(certificate=found)
+        if found.claims[0].length == "all":
+            return self._proved(SUMS, self.partial, found.claims)
+        return self._unsettled() if self.settings.partial else None
+
     def by_closure(self) -> Work[Settled | None]:
         """All float states, bit for bit: a proof, the shortest failing word, or neither."""
         if self.runner is None:
@@ -496,11 +528,15 @@ class _Search:
             certificate = self.verdict.certificate
             self.partial = None if certificate is None else FoundProof(certificate=certificate)
         length = 0 if self.verdict is None else self.verdict.length
+        words, method = ASKED_WORDS if self.verdict is None else WORDS[self.verdict.task], CLOSURE
+        if self.partial is not None and SUMS_METHOD in self.partial.certificate.evidence:
+            (claim,) = self.partial.certificate.claims
+            words, method, length = WORDS[claim.task], SUMS, claim.length
         return Settled(
             settlement=self._end(
                 status="unsettled",
-                words=ASKED_WORDS if self.verdict is None else WORDS[self.verdict.task],
-                method=TESTS if self.verdict is None else CLOSURE,
+                words=words,
+                method=TESTS if self.verdict is None and method != SUMS else method,
                 length=length if isinstance(length, int) else 0,
                 reason="; ".join(r for r in self.reasons if r) or "no strategy ended it",
             )
@@ -528,6 +564,7 @@ STRATEGIES: dict[str, Callable[[_Search], Work[Settled | None]]] = {
     "heads": _Search.by_heads,
     FADING: _Search.by_fading,
     CLOSURE: _Search.by_closure,
+    SUMS: _Search.by_sums,
     "margins": _Search.by_margins,
     BOXES: _Search.by_boxes,
     "loops": _Search.by_loops,

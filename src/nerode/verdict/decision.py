@@ -18,7 +18,6 @@ from nerode.verdict.classes import (
     above_minus_half,
     attention,
     complex_gates,
-    dense,
     diagonal,
     hybrid,
     linear,
@@ -74,11 +73,6 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
         never_holds,
         Sense.EXACT,
         "can fixed turns by irrational angles count modulo m, read by tame maps",
-    ),
-    (
-        time_invariant & dense,
-        Sense.IEEE,
-        "a rounded sum is not linear: in which order of summation does rounding count for fixed gates",
     ),
     (
         time_invariant & complex_gates,

@@ -56,6 +56,8 @@ OPEN, CLOSE = direction("open"), direction("close")
 
 bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language")
 
+_counting = counts_by(WayOfCounting.FREE, WayOfCounting.SLOW_DECAY)
+
 _several_kinds = LanguageCondition(
     "with several kinds of brackets", lambda facts: facts.language.parameters.get("k", 1) > 1
 )
@@ -285,7 +287,7 @@ BOUNDED_DYCK_PREDICTOR = Construction(
     title="depth counter and registers by depth, on valid prefixes",
     theorem="bounded-dyck-two-layers",
     language=bounded_dyck,
-    architecture=linear & diagonal & input_dependent & can_hold & can_fade & free_write & plain_state,
+    architecture=linear & diagonal & input_dependent & can_hold & can_fade & _counting & plain_state,
     build=compile_bounded_dyck_predictor,
     predicts_only=True,
 )

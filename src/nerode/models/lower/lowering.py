@@ -197,7 +197,8 @@ def _ways(
     Reflections by whole numbers come before all others: floats do not round them.
     """
     found: list[tuple[BlockStyle, Options]] = []
-    if block == "published" or (block is None and has_published(architecture)):
+    # Networks for valid prefixes are smaller than cascades, which published models are written from.
+    if block == "published" or (block is None and not options.predicts and has_published(architecture)):
         found.append(
             ("published", replace(options, construction=options.construction or PUBLISHED_CONSTRUCTION))
         )

@@ -3,6 +3,7 @@
     bit-closure           every listed step, computed by the module            replay/bits.py
     fading-boxes          both ends of every box, computed by the module       replay/fading.py
     attention-rounding    lemmas about heads, applied to the tensors again     replay/attention/
+    exact-sums            the step on forms, beside that of the exact network  replay/sums.py
 
 Claims about exact networks are the kernel's. Every replay runs on one thread, as the searches do.
 """
@@ -38,9 +39,10 @@ from nerode.proofs.replay.bits import METHOD as BITS, covers_single_words, reche
 from nerode.proofs.replay.fading import FADING, replay_fading
 from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.lift import carried_claim, find_unlifted, is_carried
-from nerode.proofs.replay.listing import describe_arithmetic
+from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.replay.softmax import outward_decoder
 from nerode.proofs.replay.subject import Subject, open_subject
+from nerode.proofs.replay.sums import METHOD as SUMS, replay_sums
 from nerode.records import SETTLED, Reading
 
 Json = Any
@@ -116,16 +118,23 @@ def _heads(subject: ReplaySubject, certificate: Certificate, budget: Budget | No
     )
 
 
+def _sums(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
+    _require_reading(subject, ABOVE_HALF)
+    sha = subject.network or fingerprint(subject.model)
+    return replay_sums(subject.model, subject.language, certificate, network=sha, budget=budget)
+
+
 LIFTED = "state-boxes"
 """The method of the kernel for the exact network that a cell means."""
 
-METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", LIFTED: "boxes"}
+METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", SUMS: "sums", LIFTED: "boxes"}
 """The names of the methods in settlements."""
 
 REPLAYS: dict[str, Callable[[ReplaySubject, Certificate, Budget | None], Failure | None]] = {
     BITS: _bits,
     FADING: _fading,
     HEADS: _heads,
+    SUMS: _sums,
 }
 
 
@@ -280,7 +289,7 @@ def _replayed(
     details: dict[str, Json] = {"replayed": str(place), "arithmetic": describe_arithmetic()}
     (method, listed), *_ = certificate.evidence.items()
     made_on = listed.get("arithmetic") if isinstance(listed, dict) else None
-    if made_on != details["arithmetic"]:
+    if method != SUMS and made_on != details["arithmetic"]:
         # What holds here holds on the arithmetic of this machine; of the other one nothing was seen.
         details["made_on"] = made_on
     if failure is None:

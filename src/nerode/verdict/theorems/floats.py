@@ -173,6 +173,12 @@ def _primes_on_stairs(facts: Facts) -> bool | None:
     return all(p <= _MOST_STAIRS and staircase_turns(p, facts.dtype) for p in (2, *facts.group_primes))
 
 
+def _fits_in_stairs(facts: Facts) -> bool | None:
+    if facts.automaton is None:
+        return None if facts.regular else False
+    return facts.automaton.transitions.size < 1 << (DTYPES[facts.dtype].bits - 2)
+
+
 def _position_turns(facts: Facts) -> bool | None:
     if not facts.regular:
         return False
@@ -199,6 +205,10 @@ quarter_turns = LanguageCondition(
     "settled by a position whose period divides 4", lambda f: 4 % (f.position_period or 3) == 0
 )
 primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
+
+fits_in_stairs = LanguageCondition(
+    "one whose states times letters are fewer than 2^(p-2), in a format of p bits", _fits_in_stairs
+)
 
 primes_on_stairs = LanguageCondition("one whose groups have orders of primes up to 23", _primes_on_stairs)
 
@@ -273,6 +283,18 @@ ROWS = (
         senses=IEEE,
         model=FLOATS,
         reason=lambda f: "only the position matters: a fixed shift of zeros and ones",
+    ),
+    yes(
+        name="float-stairs-of-a-fixed-matrix",
+        statement="Beside a large constant a row of a fixed matrix rounds a sum to a step, and steps with "
+        "whole weights are any function of a whole number: one layer h = A h + B x runs every automaton.",
+        language=fits_in_stairs,
+        architecture=linear & time_invariant & dense,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=("A h is added in order of the coordinates, unfused, then B x", "a learned start"),
+        reason=lambda f: "a row of A rounds to steps, which make any function of a whole number",
+        no_network=(NoNetwork(reason=ROUNDING),),
     ),
     yes(
         name="float-rotations-subnormal",
