@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from nerode.languages import Dfa, resolve_language
+from nerode.core import Budget
+from nerode.languages import Alphabet, Dfa, RegularLanguage, minimise, resolve_language
+from nerode.verdict import Facts, VerdictTask, collect_facts
 from nerode.verdict.potentials import find_counting, find_stable_pair
 from tests.verdict.oracle import random_automaton
 
@@ -61,3 +64,33 @@ def test_one_of_both_on_many_random_automata() -> None:
     found = [decide_both(random_automaton(seed, most_states=6)) for seed in range(3_000, 3_400)]
     assert (True, True) not in found
     assert found.count((False, False)) <= 8
+
+
+def facts_of(dfa: Dfa, task: VerdictTask) -> Facts:
+    language = RegularLanguage(name="drawn", automaton=minimise(dfa), convention="")
+    return collect_facts(language, task=task, budget=Budget(seconds=10))
+
+
+def test_a_pair_that_is_merged_once_may_be_told_apart_by_a_window() -> None:
+    """An earlier condition asked for pairs that stay apart somewhere, not on a cycle of merged pairs."""
+    table = np.array([[1, 2, 3], [0, 0, 2], [2, 2, 2], [0, 1, 0]])
+    dfa = Dfa(alphabet=Alphabet("abc"), transitions=table, start=0, accepting=np.array([0, 1, 1, 0], bool))
+    for task in VerdictTask:
+        facts = facts_of(dfa, task)
+        assert facts.overwrites is True
+        assert facts.overwrites_beyond_windows is False
+        assert find_counting(minimise(dfa), live=task is VerdictTask.PREDICT, moduli=2, window=2) is not None
+
+
+@pytest.mark.parametrize("task", list(VerdictTask))
+def test_merged_pairs_are_not_told_apart_by_counting(task: VerdictTask) -> None:
+    found, live = 0, task is VerdictTask.PREDICT
+    for seed in range(80):
+        facts = facts_of(random_automaton(20_261_119 + seed, most_states=5), task)
+        if facts.automaton is None or not facts.overwrites:
+            continue
+        assert find_counting(facts.automaton, live=live, moduli=2, window=0) is None
+        if facts.overwrites_beyond_windows:
+            found += 1
+            assert find_counting(facts.automaton, live=live, moduli=2, window=2) is None
+    assert found > 5

@@ -311,42 +311,47 @@ class Facts:
 
     @budgeted_property
     def overwrites(self) -> bool | None:
-        """Whether a word brings a state to another one of its component for good: p·x = q·x = q ≠ p."""
-        return self._overwrites(seen_late=False)
+        """Whether a word merges two states inside their component that a letter takes to different ones."""
+        if (merged := self._merged_pairs) is None or self._components is None:
+            return None if merged is None else False
+        rows = self._components.rows
+        moves = (move for p, q in merged for move in zip(rows[p], rows[q], strict=True))
+        return any(p != q and OUTSIDE not in (p, q) for p, q in moves)
 
     @budgeted_property
     def overwrites_beyond_windows(self) -> bool | None:
-        """Whether a word overwrites a state, and words of every length keep both inside and apart."""
-        return self._overwrites(seen_late=True)
+        """Whether words of every length keep two states apart that a word then merges, all in a component."""
+        if (left := self._merged_pairs) is None:
+            return None
+        while (kept := {p: to for p, to in left.items() if any(t in left for t in to)}).keys() != left.keys():
+            left = kept
+        return bool(left)
 
-    def _overwrites(self, *, seen_late: bool) -> bool | None:
+    @budgeted_property
+    def _merged_pairs(self) -> dict[tuple[int, int], set[tuple[int, int]]] | None:
+        """The pairs of states that words merge inside their component, each with those that letters make."""
         if self.is_group_language:
-            return False
+            return {}
         if self._components is None or len(self._components.rows) > _MOST_PAIRED_STATES:
             return None
         rows, component = self._components.rows, self._components.component
         inside = [q for states in self._components.groups() for q in states]
-        apart = {(p, q) for p in inside for q in inside if p != q and component[p] == component[q]}
-
-        def moves(pair: tuple[int, int]) -> Iterator[tuple[int, int]]:
-            """The pairs to which letters take a pair inside its component."""
-            for p, q in zip(rows[pair[0]], rows[pair[1]], strict=True):
-                if OUTSIDE not in (p, q) and component[p] == component[q] == component[pair[0]]:
-                    yield p, q
-
-        late = apart
-        while seen_late and (stay := {pair for pair in late if any(m in late for m in moves(pair))}) != late:
-            late = stay
-        for pair in late:
-            target, seen, waiting = (pair[1], pair[1]), {pair}, [pair]
-            while waiting:
-                for following in moves(waiting.pop()):
-                    if following == target:
-                        return True
-                    if following not in seen:
-                        seen.add(following)
-                        waiting.append(following)
-        return False
+        moves = {
+            (p, q): {
+                pair
+                for pair in zip(rows[p], rows[q], strict=True)
+                if OUTSIDE not in pair and component[pair[0]] == component[pair[1]] == component[p]
+            }
+            for p in inside
+            for q in inside
+            if p != q and component[p] == component[q]
+        }
+        merged: set[tuple[int, int]] = set()
+        while new := {
+            pair for pair in moves.keys() - merged if any(p == q or (p, q) in merged for p, q in moves[pair])
+        }:
+            merged |= new
+        return {pair: moves[pair] for pair in merged}
 
     @budgeted_property
     def clock(self) -> int | None:

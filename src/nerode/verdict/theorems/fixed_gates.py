@@ -227,20 +227,20 @@ ROWS = (
     ),
     no(
         name="isometries-do-not-overwrite",
-        statement="If the steps generate a finite group up to translations, a word that overwrites a state "
-        "inside a component has a power that moves no reading after a generic prefix; where words of every "
-        "length keep the two states apart inside it, no window in front helps.",
+        statement="If the steps generate a finite group up to translations, two states that a word merges "
+        "inside their component look alike after a generic prefix; where words of every length lead from "
+        "such a pair to another, no window in front tells them apart.",
         language=overwrites_beyond_windows,
         architecture=linear & unit_gates,
         senses=FINITE,
         model=MARGIN,
         conditional_on=_FINITE_GROUP,
-        reason=lambda f: "a power of the word that overwrites turns nothing, and what drifts is far out",
+        reason=lambda f: "isometries do not tell states apart that a word merges: what drifts is far out",
     ),
     no(
         name="isometries-have-no-window",
         statement="If the steps generate a finite group up to translations and no convolution stands in "
-        "front, no word overwrites a state inside a component.",
+        "front, states that a word merges inside their component are taken for one after a further letter.",
         language=overwrites,
         architecture=linear & unit_gates,
         senses=FINITE,
