@@ -224,19 +224,19 @@ class Forms:
         return times(self, inverse)
 
 
-class Letters:
+class LetterForms:
     """The letters of a batch, as the input of a module on forms."""
 
     def __init__(self, room: Room, letters: Integers) -> None:
         self.room, self.letters = room, letters
 
-    def __getitem__(self, index: Any) -> Letters:
+    def __getitem__(self, index: Any) -> LetterForms:
         return self
 
     def __len__(self) -> int:
         return len(self.letters)
 
-    def long(self) -> Letters:
+    def long(self) -> LetterForms:
         """Returns the letters."""
         return self
 

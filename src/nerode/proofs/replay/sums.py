@@ -45,7 +45,7 @@ from nerode.proofs.replay.forms import (
     Floats,
     FormNumbers,
     Forms,
-    Letters,
+    LetterForms,
     Room,
     array,
     concatenated,
@@ -212,7 +212,7 @@ def _bracket_depth(language: Language, task: str) -> int:
 
 
 def _unproved(listed: Json, found: _Evidence, language: Language, budget: Budget) -> Failure | None:
-    """Why the kernel does not show that the exact network does the task at every length; None if it does."""
+    """The failure of the exact network's proof at every length, None if the kernel accepts it."""
     result = check(listed["network"], describe_language(language), listed["certificate"], budget=budget)
     if result.failure is not None:
         return result.failure
@@ -225,7 +225,7 @@ def _unproved(listed: Json, found: _Evidence, language: Language, budget: Budget
 def _first_difference(
     model: Model, found: _Evidence, language: Language, dtype: str, budget: Budget
 ) -> Failure | None:
-    """Why the module does not step as the network does, None if it does on all boxes."""
+    """The first difference between the steps of module and network, None if there is none on all boxes."""
     start = _flat(model.initial_state(1))
     first = _start(found.network)
     tied, meant = found.tied, found.factors @ first + found.constants
@@ -284,13 +284,13 @@ def _letters(found: _Evidence, language: Language) -> Iterator[tuple[int, Floats
 
 
 def _compare(model: Model, found: _Evidence, room: Room, letters: Any) -> Any:
-    """What is wrong in each row, where it is not split."""
+    """The fault of each row that is not split; empty where there is none."""
     rows, width = len(letters), len(found.low)
     # Of a box without width in a number that is a number and no choice.
     fixed = room.low == room.high
     numbers = Forms.constant(room, np.where(fixed, room.low, 0.0))
     numbers.coef[:, np.arange(width), 1 + np.arange(width)] = ~fixed
-    read: Any = Letters(room, letters)
+    read: Any = LetterForms(room, letters)
     before: Any = _state(model, found, numbers)
     scores: Any
     after: Any
@@ -323,7 +323,7 @@ def _shifted(coef: Floats) -> Floats:
 
 
 def _leaves(found: _Evidence, before: Forms, then: Forms, letters: Any) -> Any:
-    """Where a number of the network leaves its range or is not whole, or a counter adds something else."""
+    """The rows in which a number leaves its range or is not whole, or a counter adds something else."""
     low, high = then.ends()
     whole = (then.last_bit() >= 0) & ~then.loose
     change = then.coef - before.coef
@@ -389,7 +389,7 @@ def _flat(state: State) -> Floats:
 
 @torch.no_grad()
 def _contradiction(model: Model, language: Language, found: _Evidence) -> Failure | None:
-    """A guard, no part of the proof: why the module is wrong on one of some words, None if it is not."""
+    """A wrong answer of the module on one of some words, None if there is none: a guard, no part of the proof."""
     choose = random.Random(fingerprint(model))
     for number in range(_WORDS):
         state, at, word = model.initial_state(1), language.initial(), list[int]()

@@ -1,0 +1,119 @@
+"""Each "yes" in floats without the mark †: has its network a claim at every length, in float32?
+
+    python -m benchmarks float_claims [--languages LANG …] [--arch NAME …] [--seconds S] [--most STATES]
+
+A network is made as `nerode compile` makes it, once for all architectures that get the same one. The claims
+of the kernel count, then those of its module in float32, for attention those of the decoder. To predict,
+claims for prefixes of valid words are enough. Smaller languages come first; a line for each verdict without a
+claim, or whose network ended at a budget, then the counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nerode.algebra import profile
+from nerode.compiler import Options, compile_language
+from nerode.core import Budget, BudgetExceeded, NerodeError
+from nerode.kernel import LANGUAGE_TASKS, VALID_PREFIXES, Certificate, Claim
+from nerode.languages import Language
+from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.network import Network, network_hash
+from nerode.proofs import certify
+from nerode.proofs.find.closure import certify_floats
+from nerode.proofs.floats import decoder_length
+from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, collect_facts, verdict_for
+
+DTYPE = "float32"
+
+Known = dict[str, tuple[Claim, ...] | str]
+"""The claims of a network in floats by its hash without target, or why there are none."""
+
+
+def claims_of(network: Network, language: Language, seconds: float) -> tuple[Claim, ...] | str:
+    """Returns the claims at every length in float32, or why nothing is known."""
+    try:
+        if network.attends:
+            reach = decoder_length(network, language, dtype=DTYPE, budget=Budget(seconds=seconds))
+            return "all" if reach == "all" else f"the decoder is proved up to {reach} letters"
+        found = certify(network, language, budget=Budget(seconds=seconds))
+        claims = found.claims if isinstance(found, Certificate) else ()
+        lasting = [c for c in claims if c.dtype == DTYPE and c.length == "all"]
+        if not any(c.task != VALID_PREFIXES for c in lasting):
+            verdict = certify_floats(network, language, dtype=DTYPE, budget=Budget(seconds=seconds))
+            further = () if verdict.certificate is None else verdict.certificate.claims
+            lasting += [c for c in further if c.length == "all"]
+        return tuple(c for c in lasting if c.task in LANGUAGE_TASKS) or "no claim at every length"
+    except BudgetExceeded as stop:
+        return f"budget: {stop}"
+    except NerodeError as problem:
+        return str(problem)
+
+
+def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known: Known) -> str | None:
+    """Returns why a verdict has no claim; empty if it has one, None if it is no "yes" without the mark.
+
+    Args:
+        facts: of the language and the task.
+        whole: of the language to recognise, which the compiler asks.
+        architecture: its name.
+        seconds: for the network, and for the proof.
+        known: claims of networks, filled here.
+    """
+    verdict = verdict_for(facts, ARCHITECTURES[architecture], Sense.IEEE)
+    if verdict.status is not Status.YES or verdict.no_network:
+        return None
+    predicts = facts.task is VerdictTask.PREDICT
+    reasons = []
+    for task in (False, True) if predicts else (False,):
+        options = Options(predicts=task, budget=Budget(seconds=seconds).start())
+        try:
+            network = compile_language(facts.language, architecture, options, facts=whole)
+        except NerodeError as refusal:
+            reasons.append(f"{type(refusal).__name__}: {refusal}")
+            continue
+        key = network_hash(replace(network, target="", origin=replace(network.origin, route="")))
+        if key not in known:
+            known[key] = claims_of(network, facts.language, seconds)
+        found = known[key]
+        if found == "all" or (not isinstance(found, str) and (predicts or _all_words(found))):
+            return ""
+        why = found if isinstance(found, str) else "valid prefixes only"
+        reasons.append(f"{network.origin.construction}: {why}")
+    return f"{verdict.theorem}: {'; '.join(reasons)}"
+
+
+def _all_words(claims: Sequence[Claim]) -> bool:
+    return any(claim.task != VALID_PREFIXES for claim in claims)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints the verdicts without a claim at every length, and the counts."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks float_claims")
+    parser.add_argument("--languages", nargs="*", metavar="LANG")
+    parser.add_argument("--arch", nargs="*", metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=10.0, help="CPU seconds per network, and per proof")
+    parser.add_argument("--most", type=int, default=1_000, help="states of an automaton")
+    chosen = parser.parse_args(arguments)
+    languages = [find_language(name) for name in chosen.languages or BESTIARY]
+    sized = [(language.num_states() or 0, language) for language in languages if language.regular]
+    rows = chosen.arch or [row.name for row in ARCHITECTURES.values() if not row.is_class]
+    counts: Counter[str] = Counter()
+    for _, language in sorted((pair for pair in sized if pair[0] <= chosen.most), key=lambda pair: pair[0]):
+        budget, known = Budget(seconds=60).start(), Known()
+        found = profile(language, budget, on_demand=True)
+        whole = collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
+        for task in VerdictTask:
+            facts = collect_facts(language, task=task, profile=found, budget=budget)
+            for name in rows:
+                why = missing(facts, whole, name, chosen.seconds, known)
+                if why is None:
+                    continue
+                counts["claimed" if not why else "budget" if "udget" in why else "lacking"] += 1
+                if why:
+                    print(f"{language.name:28} {task:10} {name:24} {why}", flush=True)
+    print(", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items())))
+    return int(bool(counts["lacking"]))
