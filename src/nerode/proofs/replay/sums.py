@@ -389,7 +389,7 @@ def _flat(state: State) -> Floats:
 
 @torch.no_grad()
 def _contradiction(model: Model, language: Language, found: _Evidence) -> Failure | None:
-    """A wrong answer of the module on one of some words, None if there is none: a guard, no part of the proof."""
+    """A wrong answer of the module on one of some words, None if there is none; no part of the proof."""
     choose = random.Random(fingerprint(model))
     for number in range(_WORDS):
         state, at, word = model.initial_state(1), language.initial(), list[int]()
