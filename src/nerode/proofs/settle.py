@@ -319,8 +319,8 @@ class _Search:
 
     def by_sums(self) -> Work[Settled | None]:
         """Sums of written weights, which are those of their exact network; they cannot be paused."""
-        model, network, question = self.asked.module, self.asked.network, self.asked.question
-        above_half = self.asked.reading == Reading(kind="above", threshold="1/2")
+        model, network, question = self.subject.module, self.subject.network, self.subject.question
+        above_half = self.subject.reading == Reading(kind="above", threshold="1/2")
         if not isinstance(model, Model) or network is None or model.grows or not above_half:
             return None
         if not isinstance(question, LanguageQuestion) or not isinstance(network.decoder, ScoreDecoder):
