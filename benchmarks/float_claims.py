@@ -21,6 +21,7 @@ from nerode.core import Budget, BudgetExceeded, NerodeError
 from nerode.kernel import LANGUAGE_TASKS, VALID_PREFIXES, Certificate, Claim
 from nerode.languages import Language
 from nerode.languages.bestiary import BESTIARY, find_language
+from nerode.languages.ngrams import NgramLanguage
 from nerode.network import Network, network_hash
 from nerode.proofs import certify
 from nerode.proofs.find.closure import certify_floats
@@ -86,6 +87,13 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
     return f"{verdict.theorem}: {'; '.join(reasons)}"
 
 
+def _states(language: Language) -> int | None:
+    """The states of a regular language that is no model with probabilities, which have claims of their own."""
+    if not language.regular or isinstance(language, NgramLanguage):
+        return None
+    return language.num_states() or language.dfa(Budget(seconds=20)).num_states
+
+
 def _all_words(claims: Sequence[Claim]) -> bool:
     return any(claim.task != VALID_PREFIXES for claim in claims)
 
@@ -99,7 +107,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--most", type=int, default=1_000, help="states of an automaton")
     chosen = parser.parse_args(arguments)
     languages = [find_language(name) for name in chosen.languages or BESTIARY]
-    sized = [(language.num_states() or 0, language) for language in languages if language.regular]
+    sized = [(states, language) for language in languages if (states := _states(language)) is not None]
     rows = chosen.arch or [row.name for row in ARCHITECTURES.values() if not row.is_class]
     counts: Counter[str] = Counter()
     for _, language in sorted((pair for pair in sized if pair[0] <= chosen.most), key=lambda pair: pair[0]):
