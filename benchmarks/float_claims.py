@@ -88,7 +88,7 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
 
 
 def _states(language: Language) -> int | None:
-    """The states of a regular language that is no model with probabilities, which have claims of their own."""
+    """The states of a regular language; None for others and for models with probabilities."""
     if not language.regular or isinstance(language, NgramLanguage):
         return None
     return language.num_states() or language.dfa(Budget(seconds=20)).num_states

@@ -79,13 +79,14 @@ class ArchitectureWeights:
             return [f"no weights: {'; '.join(self.refused)}"]
         if self.found is None:
             return []
-        size = "{surroundings} surroundings, {blocks} of width {width}{apart}, {parameters:,} parameters in {dtype}"
+        size = "{surroundings} surroundings, {blocks} of width {width}{apart}, "
+        weights = "{parameters:,} parameters in {dtype}"
         facts = model_facts(self.found)
         blocks, layers = facts["layers"], self.found.network.depth
         apart = f" for {plural(layers, 'recurrent layer')}" if 0 < layers < blocks else ""
         about = f"{self.found.network.origin.language} for {self.found.network.target}: "
         return [
-            about + size.format(**facts, blocks=plural(blocks, "block"), apart=apart),
+            about + (size + weights).format(**facts, blocks=plural(blocks, "block"), apart=apart),
             *(_claim_text(claim) for claim in self.claims),
         ]
 
