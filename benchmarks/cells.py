@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from benchmarks._rows import Work, show
 from benchmarks.kernels import training
+from nerode.models import coarse_products
 from nerode.models.architectures import Slstm
 from nerode.models.architectures.nru import Heads, nru, nru_reference
 from nerode.models.architectures.slstm import SlstmSettings, slstm, slstm_reference
@@ -55,6 +56,24 @@ def against_torch(hidden: int, batch: int, length: int) -> None:
         # Two products per step, of inputs and of states; two for their gradients, and two for the weights'.
         products = 6 * batch * length * gates * hidden**2
         show(f"{name} H {hidden} B {batch} T {length}", works, products=products)
+
+
+def with_coarse_products(hidden: int, batch: int, length: int) -> None:
+    """The option of training, beside the same cell in float32 and torch's under autocast."""
+    module = nn.LSTM(hidden, hidden, batch_first=True)
+    step = cell_step("lstm", hidden, batch, length, module)
+    theirs = module_step(module, torch.randn(batch, length, hidden))
+
+    def ours() -> None:
+        with coarse_products():
+            step()
+
+    def under_autocast() -> None:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            theirs()
+
+    works = {"nerode": ours, "nerode in float32": step, "torch nn.LSTM under autocast": under_autocast}
+    show(f"lstm with bfloat16 products H {hidden} B {batch} T {length}", works)
 
 
 def nru_against_loop(hidden: int, memory: int, count: int, batch: int, length: int) -> None:
@@ -115,6 +134,8 @@ def main() -> None:
             (768, 64, 10),
         ):
             against_torch(hidden, batch, length)
+        for hidden, batch, length in ((64, 64, 100), (128, 64, 50), (256, 64, 30)):
+            with_coarse_products(hidden, batch, length)
         nru_against_loop(8, 64, 4, 64, 100)
         nru_against_loop(64, 64, 4, 64, 100)
         nru_against_loop(128, 256, 1, 64, 50)

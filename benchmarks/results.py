@@ -201,6 +201,16 @@ GAINS = (
         peer="torch",
         says="an LSTM against `torch.nn.LSTM`, which is at the limit of the processor's products: {}",
     ),
+    Gain(
+        work="lstm with bfloat16",
+        peer="nerode",
+        says='an LSTM trained with `run.products = "bfloat16"` against itself in float32: {}',
+    ),
+    Gain(
+        work="lstm with bfloat16",
+        peer="torch",
+        says="the same against `torch.nn.LSTM` under autocast, whose products it takes: {}",
+    ),
     Gain(work="slstm layer", peer="xlstm", says="an sLSTM layer against the package of its authors: {}"),
     Gain(work="mlstm layer", peer="xlstm", says="an mLSTM layer against the package of its authors: {}"),
     Gain(work="delta rule", peer="torch loop", says="the delta rule against a loop in torch: {}"),
