@@ -343,8 +343,8 @@ def _numbers_in_words(case: Case) -> Iterator[Parts]:
 
 
 def _says_no_more(stated: kernel.Claim, shown: kernel.Claim) -> bool:
-    """Whether a claim follows from one that was shown: a larger change of what a window leaves out does."""
-    if stated.task == shown.task == kernel.WINDOW and stated.eps and shown.eps:
+    """Whether a claim follows from one that was shown: a larger error of a window or of a model does."""
+    if stated.method == shown.method in ("window", "n-gram-contexts") and stated.eps and shown.eps:
         stated = replace(stated, eps=min(stated.eps, shown.eps))
     return shown.implies(stated)
 

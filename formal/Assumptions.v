@@ -1,5 +1,5 @@
 (* What the theorems rest on: `make formal` compares what is printed with "Closed under the global context". *)
-From Nerode Require Import Related Cover JointClosure Automata CounterInvariant CounterMachines Saturating Floats Scans Check.
+From Nerode Require Import Related Cover JointClosure Automata CounterInvariant CounterMachines Saturating StackInvariant Floats Scans Check.
 Print Assumptions step_related.
 Print Assumptions check_sound.
 Print Assumptions automaton_ok.
@@ -11,6 +11,7 @@ Print Assumptions check_brackets_counters_sound.
 Print Assumptions check_machine_sound.
 Print Assumptions check_dfa_caps_sound.
 Print Assumptions check_brackets_caps_sound.
+Print Assumptions check_brackets_stack_sound.
 Print Assumptions any_order.
 Print Assumptions a_machine_ok.
 Print Assumptions check_float_sound.

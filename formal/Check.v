@@ -2,7 +2,7 @@
    `check_files_sound` says what its "true" means.  The third file (a certificate) only gives hints; nothing has to be
    believed of it. *)
 From Coq Require Import QArith ZArith List Bool String.
-From Nerode Require Import Network Cover JointClosure Automata Forms CounterInvariant CounterMachines Saturating Rounding Floats Scans Reader.
+From Nerode Require Import Network Cover JointClosure Automata Forms CounterInvariant CounterMachines Saturating StackInvariant Rounding Floats Scans Reader.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -34,11 +34,13 @@ Definition holds_of_files (s : sense) (t : task) (network_file language_file : s
 
 (* ---- hints ---- *)
 
-(* Which cells to try: points; unknown counters; tallies with caps. *)
+(* Which cells to try: points; unknown counters; tallies with caps; stacks in slots. *)
 Inductive hints :=
 | AsPoints
 | WithCounters (increments : list (list Z)) (starts : list Z) (cuts : list (Z * nat)) (shapes : list (list (option form)))
-| WithCaps (caps : list (list (option Z))).
+| WithCaps (caps : list (list (option Z)))
+| WithStack (increments : list (list Z)) (starts : list Z) (cuts : list (Z * nat)) (shapes : list (list (option form)))
+    (places : list (nat * nat)) (codes : list (list Q)).
 Definition one_counter (j : json) : option (Z * list Z * (Z * Z)) :=
   s <- field "start" j ;; s <- integer s ;; i <- field "increments" j ;; i <- list_of integer i ;;
   p <- field "points" j ;; p <- list_of integer p ;;
@@ -58,20 +60,36 @@ Definition one_shape (affine : json) (i : nat) (name : string) : option form :=
 Definition state_names (network : json) : option (list (list string)) :=
   l <- field "layers" network ;; list_of (fun j => s <- field "state" j ;; list_of text s) l.
 (* How many steps beyond the stated points values are cells of their own is found by trying. *)
-Definition tries (increments : list (list Z)) (starts : list Z) (points : list (Z * Z)) (shapes : list (list (option form)))
-  : list hints :=
+Definition tries (make : list (Z * nat) -> hints) (increments : list (list Z)) (points : list (Z * Z)) : list hints :=
   let step := fold_left (fun m l => fold_left (fun m d => Z.max m (Z.abs d)) l m) increments 0%Z in
   let cut margin p := ((fst p - margin * step)%Z, Z.to_nat (snd p - fst p + 2 * margin * step)) in
-  map (fun margin => WithCounters increments starts (map (cut margin) points) shapes) [0; 1; 2; 4]%Z.
+  map (fun margin => make (map (cut margin) points)) [0; 1; 2; 4]%Z.
 Definition by_place {A} (f : nat -> string -> A) (names : list (list string)) : list (list A) :=
   map (fun p => map (f (fst p)) (snd p)) (combine (seq 1 (List.length names)) names).
+(* counters: what each letter adds, starts, and points; the letters are `letters`, or as many as increments *)
+Definition read_counters (c : json) (letters : nat) : option (list (list Z) * list Z * list (Z * Z)) :=
+  c <- list_of one_counter c ;;
+  let letters := match c with (_, i, _) :: _ => List.length i | [] => letters end in
+  Some (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters), map (fun x => fst (fst x)) c, map snd c).
+Definition read_shapes (names : list (list string)) (evidence : json) : list (list (option form)) :=
+  by_place (one_shape (match field "affine" evidence with Some a => a | None => JObj [] end)) names.
 Definition counter_hints (network evidence : json) : option (list hints) :=
   _ <- keys ["task"; "counters"] ["affine"; "cells"; "digest"] evidence ;;
-  c <- field "counters" evidence ;; c <- list_of one_counter c ;; names <- state_names network ;;
-  let letters := match c with (_, i, _) :: _ => List.length i | [] => O end in
-  let affine := match field "affine" evidence with Some a => a | None => JObj [] end in
-  Some (tries (map (fun a => map (fun x => nth a (snd (fst x)) 0%Z) c) (seq 0 letters)) (map (fun x => fst (fst x)) c)
-    (map snd c) (by_place (one_shape affine) names)).
+  c <- field "counters" evidence ;; c <- read_counters c 0 ;; names <- state_names network ;;
+  let '(increments, starts, points) := c in
+  Some (tries (fun cuts => WithCounters increments starts cuts (read_shapes names evidence)) increments points).
+(* the coordinates of all layers, by their names *)
+Definition named_places (names : list (list string)) : list (string * (nat * nat)) :=
+  flat_map (fun p => map (fun q => (decimal 9 (S (fst p)) "" ++ ":" ++ snd q, (fst p, fst q)))
+    (combine (seq 0 (List.length (snd p))) (snd p))) (combine (seq 0 (List.length names)) names).
+Definition stack_hints (network evidence : json) : option (list hints) :=
+  _ <- keys ["task"; "slots"; "codes"] ["counters"; "affine"; "merged"; "cells"; "digest"] evidence ;;
+  names <- state_names network ;; slots <- field "slots" evidence ;; slots <- list_of (list_of text) slots ;;
+  codes <- field "codes" evidence ;; codes <- list_of (list_of num) codes ;;
+  c <- read_counters (match field "counters" evidence with Some c => c | None => JArr [] end) (2 * List.length codes) ;;
+  places <- traverse (fun s => p <- find (fun p => fst p =? s) (named_places names) ;; Some (snd p)) (List.concat slots) ;;
+  let '(increments, starts, points) := c in
+  Some (tries (fun cuts => WithStack increments starts cuts (read_shapes names evidence) places codes) increments points).
 Definition cap_hints (network evidence : json) : option (list hints) :=
   _ <- keys ["task"; "caps"] ["cells"; "digest"] evidence ;;
   c <- field "caps" evidence ;; names <- state_names network ;;
@@ -88,10 +106,11 @@ Definition evidence_of (method : string) (certificate : json) : option json :=
 Definition read_hints (network_file certificate_file : string) : option (list hints) :=
   if certificate_file =? "" then Some [AsPoints]
   else c <- parse certificate_file ;;
-       match evidence_of "counter-invariant" c, evidence_of "saturating-closure" c with
-       | Some e, _ => n <- parse network_file ;; counter_hints n e
-       | None, Some e => n <- parse network_file ;; cap_hints n e
-       | None, None => Some [AsPoints]
+       match evidence_of "counter-invariant" c, evidence_of "saturating-closure" c, evidence_of "stack-invariant" c with
+       | Some e, _, _ => n <- parse network_file ;; counter_hints n e
+       | None, Some e, _ => n <- parse network_file ;; cap_hints n e
+       | None, None, Some e => n <- parse network_file ;; stack_hints n e
+       | None, None, None => Some [AsPoints]
        end.
 
 (* ---- the check ---- *)
@@ -101,9 +120,11 @@ Definition check_exact (t : task) (N : network) (L : language) (h : hints) (most
   | Automaton D, AsPoints => check_dfa t N D most
   | Automaton D, WithCounters i s c f => check_dfa_counters t N D i s c f most
   | Automaton D, WithCaps c => check_dfa_caps t N D c most
+  | Automaton _, WithStack _ _ _ _ _ _ => false
   | Brackets k d, AsPoints => check_brackets t N k d most
   | Brackets k d, WithCounters i s c f => check_brackets_counters t N k d i s c f most
   | Brackets k d, WithCaps c => check_brackets_caps t N k d c most
+  | Brackets k d, WithStack i s c f p o => match d with Some d => check_brackets_stack t N k d i s c f p o most | None => false end
   | Counting C, WithCounters _ _ c f => check_machine C t N c f most
   | Counting _, _ => false
   end.
@@ -136,6 +157,7 @@ Proof.
     + apply check_brackets_sound.
     + apply check_brackets_counters_sound.
     + apply check_brackets_caps_sound.
+    + destruct depth; [apply check_brackets_stack_sound|discriminate].
     + apply check_machine_sound.
   - destruct L; cbn [check_format claim_in]; [apply check_dfa_float_sound|apply check_brackets_float_sound|discriminate].
   - rewrite existsb_exists. intros (k & _ & K). revert K.

@@ -17,6 +17,8 @@ from nerode.compiler import compile_language
 from nerode.languages import describe_language, resolve_language
 from nerode.network import network_to_json
 from tests.formal.built import require_built
+from tests.kernel.test_covers import found
+from tests.kernel.test_guard import held_stack
 
 Json = Any
 
@@ -73,6 +75,16 @@ def test_a_network_that_is_wrong_after_nine_letters_is_refused(checker: FormalCh
     assert checker.judge(kernel.PREDICT) == "proved"
     language["definition"]["accepting"].remove(max(language["definition"]["accepting"]))
     checker.write(network, language)
+    assert checker.judge(kernel.PREDICT) == "not proved"
+
+
+def test_stacks_in_slots_are_proved_and_a_held_coordinate_is_refused(checker: FormalChecker) -> None:
+    network, language, method, description = found("stack-invariant")
+    checker.write(network, language, {"evidence": {method: description}})
+    assert checker.judge(kernel.PREDICT) == "proved"
+    # The network that an earlier kernel accepted: wrong after ten brackets.
+    network, language, method, description = held_stack()
+    checker.write(network, language, {"evidence": {method: description}})
     assert checker.judge(kernel.PREDICT) == "not proved"
 
 

@@ -39,6 +39,7 @@ def write(folder: Path, name: str, to: str) -> Path:
         ("s3", "householder", ("correct_at_every_length", *FLOATS, *BYTES)),
         ("anbn", "diagonal", ("correct_at_every_length", *BYTES)),
         ("tomita-2", "ssm", ("correct_at_every_length", *BYTES)),
+        ("dyck-2-10", "diagonal", ("correct_at_every_length", *BYTES)),
         ("tomita-7", "transformer-hard", ("correct_at_every_length", *BYTES)),
         ("a5", "permutation-diagonal", ("correct_at_every_length", *FLOATS)),
     ],
@@ -85,6 +86,15 @@ def coqc(path: Path) -> subprocess.CompletedProcess[str]:
     library = require_built()
     command = ["coqc", "-q", "-Q", str(library), "Nerode", path.name]
     return subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+
+
+def test_coqc_accepts_a_stack_in_slots(tmp_path: Path) -> None:
+    require_built()
+    path = tmp_path / "stack.v"
+    exported = folder_to_coq(write(tmp_path / "f", "dyck-2-10", "diagonal"))
+    path.write_text(exported.text.partition("Definition network_file")[0])
+    accepted = coqc(path)
+    assert accepted.returncode == 0, accepted.stderr
 
 
 def test_coqc_accepts_an_exported_network_and_refuses_a_wrong_one(tmp_path: Path) -> None:

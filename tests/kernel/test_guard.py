@@ -38,7 +38,7 @@ def _shown(network: Json, language: Json, method: str, description: Json) -> str
     return "" if failure is None else failure.what
 
 
-def _held() -> tuple[Json, Json, str, Json]:
+def held_stack() -> tuple[Json, Json, str, Json]:
     """A coordinate that holds 1, and a cover that says it holds 2; the last slot starts at 1/2."""
     network, language = compiled("dyck-2-10", "diagonal")
     assert hold_coordinate(network, "2")
@@ -64,7 +64,7 @@ def _scaled_start(self: UnknownsDomain) -> UnknownsCell:
 
 
 def test_a_start_that_is_compared_with_another_scale_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, language, method, description = _held()
+    network, language, method, description = held_stack()
     assert "the network says" in _shown(network, language, method, description)
     # Nobody looks for a word: a longer one would not be found.
     monkeypatch.setattr("nerode.kernel.covers.find_failing_word", lambda *_, **__: None)

@@ -31,12 +31,14 @@ Json = Any
 
 TASKS = {PREDICT: "Predict", VALID_PREFIXES: "ValidPrefixes", RECOGNISE: "Recognise"}
 FORMATS = {"float64": "binary64", "float32": "binary32", "bfloat16": "bfloat16", "float16": "binary16"}
-POINTS, COUNTERS, CAPS, INTEGERS = (
+POINTS, COUNTERS, CAPS, STACKS, INTEGERS = (
     "joint-closure",
     "counter-invariant",
     "saturating-closure",
+    "stack-invariant",
     "integer-exactness",
 )
+_PROVED = (POINTS, COUNTERS, CAPS, STACKS)
 MOST_BYTES = 20_000
 """Characters of network and language that are quoted; longer texts take coqc long to read."""
 
@@ -93,16 +95,16 @@ def folder_to_coq(folder: Path) -> CoqFile:
         InputError: if the certificate does not hold.
     """
     parts = _read(folder)
-    method = next((name for name in (POINTS, COUNTERS, CAPS) if name in parts.evidence), None)
+    method = next((name for name in _PROVED if name in parts.evidence), None)
     if method is None:
         known = ", ".join(sorted(parts.evidence)) or "none"
         raise NotPrintable(
-            f"its methods of proof ({known}) have no proof in formal/, which has {POINTS} and {COUNTERS}",
+            f"its methods of proof ({known}) have no proof in formal/, which has {', '.join(_PROVED)}",
             _VERIFY,
         )
     evidence = parts.evidence[method]
     hints = _hints(method, evidence, parts.network)
-    most = f"(N.to_nat {200_000 if method == COUNTERS else 2 * evidence['cells'] + 100})"
+    most = f"(N.to_nat {200_000 if method in (COUNTERS, STACKS) else 2 * evidence['cells'] + 100})"
     kind, lines = _language(parts.language["definition"])
     task = TASKS[evidence["task"]]
     diagonal = all(layer["recurrence"]["kind"] == "diagonal" for layer in parts.network["layers"])
@@ -285,22 +287,29 @@ def _rule(data: Json) -> str:
 
 
 def _hints(method: str, evidence: Json, network: Json) -> str:
-    """The cells to try (points, unknown counters, tallies with caps), as `Check.read_hints` has them."""
+    """The cells to try: points, counters, tallies with caps or stacks, as `Check.read_hints` has them."""
     if method == POINTS:
         return "[AsPoints]"
     if method == CAPS:
         caps = _by_place(evidence["caps"], network, lambda cap: f"Some {cap}%Z")
         return f"[WithCaps {caps}]"
-    unknown = sorted(set(evidence) - {"counters", "affine", "cells", "digest", "task"})
+    stack = {"slots", "codes", "merged"} if method == STACKS else set()
+    unknown = sorted(set(evidence) - {"counters", "affine", "cells", "digest", "task"} - stack)
     if unknown:
-        raise NotPrintable(f"its counter invariant uses {', '.join(unknown)}, not proved in formal/", _VERIFY)
-    counters = evidence["counters"]
+        raise NotPrintable(f"its {method} uses {', '.join(unknown)}, not proved in formal/", _VERIFY)
+    counters = evidence.get("counters", [])
     increments = [[c["increments"][a] for c in counters] for a in range(len(network["alphabet"]))]
     points = _listing("({}, {})".format(*c["points"]) for c in counters) + "%Z"
     forms = evidence.get("affine", {})
     shapes = _by_place(forms, network, lambda f: f"Some ({_number(f[0])}%Q, trim {_numbers(f[1])})")
-    start = _integers(c["start"] for c in counters)
-    return f"(tries {_listing(map(_integers, increments))} {start} {points}\n    {shapes})"
+    added, start = _listing(map(_integers, increments)), _integers(c["start"] for c in counters)
+    made = f"{'WithStack' if stack else 'WithCounters'} {added} {start} cuts {shapes}"
+    if stack:
+        layers = enumerate(network["layers"])
+        places = {f"{i + 1}:{x}": f"({i}, {j})" for i, part in layers for j, x in enumerate(part["state"])}
+        slots = _listing(places[at] for slot in evidence["slots"] for at in slot)
+        made += f"\n    {slots}%nat {_listing(map(_numbers, evidence['codes']))}"
+    return f"(tries (fun cuts => {made}) {added} {points})"
 
 
 def _by_place(entries: Mapping[str, Json], network: Json, printed: Callable[[Json], str]) -> str:

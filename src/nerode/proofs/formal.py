@@ -12,9 +12,9 @@ from pathlib import Path
 
 from nerode.core import InputError
 from nerode.kernel import ANY_ORDER, PREDICT, RECOGNISE, VALID_PREFIXES, Claim
-from nerode.proofs.coq import CAPS, COUNTERS, INTEGERS, POINTS
+from nerode.proofs.coq import CAPS, COUNTERS, INTEGERS, POINTS, STACKS
 
-FORMAL_METHODS = (POINTS, COUNTERS, CAPS)
+FORMAL_METHODS = (POINTS, COUNTERS, CAPS, STACKS)
 """Methods of exact claims that have a proof in `formal/`."""
 
 FORMAL, CHECKED = "formal", "checked"
