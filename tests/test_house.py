@@ -31,7 +31,7 @@ LINES = {
     "languages": 12_522,
     "models": 23_818,
     "network": 2_830,
-    "proofs": 13_212,
+    "proofs": 13_221,
     "records": 3_370,
     "report": 7_760,
     "reproduce": 2_952,
