@@ -33,19 +33,25 @@ _EXPORT = re.compile(r"^export ", re.MULTILINE)
 _HEAD = re.compile(r"<!--head-->.*?<!--/head-->", re.DOTALL)
 
 
-def freeze(order: PageOrder) -> bytes:
-    """Returns the page as one HTML file, with the answers that it had."""
+def freeze(order: PageOrder, *, words: int = 0) -> bytes:
+    """Returns the page as one HTML file, with the answers that it had.
+
+    Args:
+        order: the answers, and what is shown.
+        words: the length up to which it has the traces of all words, so that words can be typed.
+    """
     program = bundle()
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    frozen = {"answers": order.answers, "state": order.state, "version": metadata.version("nerode")}
+    version = metadata.version("nerode")
+    frozen = {"answers": order.answers, "state": order.state, "version": version, "words": words}
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         f"<style>\n{''.join(map(style, STYLES))}</style>\n"
-        f'<script type="application/json" id="frozen">{_json(frozen)}</script>\n'
+        f'<script type="application/json" id="frozen">{embedded(frozen)}</script>\n'
         f'<script type="module">{program}</script>'
     )
     # A function, so that backslashes of the program are not taken for references.
@@ -71,6 +77,6 @@ def read_static(name: str) -> str:
     return resources.files("nerode.explorer").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _json(value: Any) -> str:
-    """JSON that cannot end the element that it stands in."""
+def embedded(value: Any) -> str:
+    """Returns JSON that cannot end the element that it stands in."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")

@@ -1,11 +1,11 @@
 // The page begins here.
 import { onAddress, remember, state } from "./address.js";
-import { byId, show } from "./elements.js";
+import { byId, element, show } from "./elements.js";
 import { startEditor } from "./editor.js";
 import { startExports } from "./exports.js";
 import { language, loadLanguage, onLanguage, refreshQuestion, startLanguage } from "./language.js";
 import { fillTargets, loadNetwork, onNetwork, startNetwork } from "./network.js";
-import { begin, frozenVersion, isFrozen } from "./server.js";
+import { begin, frozenVersion, frozenWords, isFrozen } from "./server.js";
 import { beginWord, loadTrace, refreshStepper, startStepper } from "./stepper.js";
 
 const TABS = ["verdicts", "network"];
@@ -39,7 +39,8 @@ function listenToTabs() {
 async function startPage() {
   const first = await begin();
   if (!state.text && first.first) remember({ text: first.first });
-  if (isFrozen) byId("foot").textContent = `Saved from nerode ${frozenVersion}. This file is complete: it loads nothing from a network.`;
+  if (isFrozen) byId("foot").textContent = `${frozenWords ? "Written by" : "Saved from"} nerode ${frozenVersion}. This file is complete: it loads nothing from a network.`;
+  if (frozenWords) byId("foot").append(" ", element("a", { href: "index.html" }, "All languages"), " · ", element("a", { href: "exercise.html" }, "Guess the automaton"));
   startLanguage(first.languages);
   startNetwork();
   startStepper();

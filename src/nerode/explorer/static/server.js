@@ -7,6 +7,8 @@ const latest = new Map();
 
 export const isFrozen = frozen !== null;
 export const frozenState = frozen ? frozen.state : "";
+// The length up to which a page of a course has the traces of all words; 0 where no words can be typed.
+export const frozenWords = frozen ? frozen.words : 0;
 export const frozenVersion = frozen ? frozen.version : "";
 
 export class Problem extends Error {
@@ -39,13 +41,17 @@ async function send(job, payload, signal) {
   }
 }
 
+const frozenMessage = (job) => (job === "trace" && frozenWords
+  ? `this page has the words of up to ${frozenWords} letters of the alphabet; \`nerode explore\` has all`
+  : "this file holds the answers of one page; `nerode explore` gives new ones");
+
 // A new question of one kind cancels the one before it, which nobody waits for any more.
 export async function ask(job, payload) {
   const key = keyOf(job, payload);
   latest.get(job)?.abort();
   const known = answers.get(key);
   if (known) return known;
-  if (frozen) throw new Problem({ kind: "frozen", message: "this file holds the answers of one page; `nerode explore` gives new ones" });
+  if (frozen) throw new Problem({ kind: "frozen", message: frozenMessage(job) });
   const controller = new AbortController();
   latest.set(job, controller);
   const found = await answerOf(await send(job, payload, controller.signal));

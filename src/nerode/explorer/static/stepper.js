@@ -3,7 +3,7 @@ import { languageOrder, remember, state } from "./address.js";
 import { byId, element, later, pill, show } from "./elements.js";
 import { language, markPlace } from "./language.js";
 import { historyRows, network, showNetwork } from "./network.js";
-import { ask, isFrozen, isOutdated } from "./server.js";
+import { ask, frozenWords, isFrozen, isOutdated } from "./server.js";
 import { historyChart } from "./svg.js";
 
 const NOISES = [0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1];
@@ -25,7 +25,7 @@ function symbolList(names, { clickable = false } = {}) {
   if (!names.length) return [element("span", { class: "muted" }, clickable ? "nothing: no word begins like this" : "nothing")];
   const shown = names.slice(0, 40).map((name) => {
     if (name === "$") return element("span", { class: "symbol end", title: "the word may end here" }, "end");
-    if (clickable && !isFrozen) return element("button", { type: "button", class: "symbol", title: `add ${name} to the word`, onclick: () => addLetter(name) }, name);
+    if (clickable && (!isFrozen || frozenWords)) return element("button", { type: "button", class: "symbol", title: `add ${name} to the word`, onclick: () => addLetter(name) }, name);
     return element("span", { class: "symbol" }, name);
   });
   return names.length > 40 ? [...shown, element("span", { class: "muted" }, `and ${names.length - 40} more`)] : shown;
@@ -289,6 +289,8 @@ export function startStepper() {
   listenToKeys();
   listenToSettings();
   if (isFrozen) {
-    for (const input of document.querySelectorAll(".word-row input, .word-row button, #noise, #arithmetic, #seed, #words button")) input.disabled = true;
+    const typed = frozenWords ? ":not(#word)" : "";
+    const fixed = `.word-row input${typed}, .word-row button, #noise, #arithmetic, #seed${frozenWords ? "" : ", #words button"}`;
+    for (const input of document.querySelectorAll(fixed)) input.disabled = true;
   }
 }
