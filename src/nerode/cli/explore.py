@@ -49,7 +49,7 @@ def explore(
             "runs are no longer shown here: `nerode report DIR` lists them, `nerode analyse RUN` looks inside"
         )
     if folder is not None:
-        from nerode.explorer.course import LANGUAGES, write_course
+        from nerode.explorer import LANGUAGES, write_course
 
         first = write_course(
             folder, languages or LANGUAGES, force=force, tell=lambda name: click.echo(name, err=True)
