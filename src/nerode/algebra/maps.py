@@ -199,11 +199,12 @@ class MapIndex:
         pending = np.arange(len(keys))
         slots = self._first_slots(keys)
         while len(pending):
-            free = np.flatnonzero(self._table[slots] == _FREE)
+            entries = self._table[slots]
+            free = np.flatnonzero(entries == _FREE)
             # Where an index comes twice, the last assignment stays: backwards, that is the first candidate.
             wanted = free[::-1]
             self._table[slots[wanted]] = self.size + pending[wanted]
-            entries = self._table[slots]
+            entries[free] = self._table[slots[free]]
             equal = self._keys[entries] == keys[pending]
             done = pending[equal]
             numbers[done] = entries[equal]
@@ -246,10 +247,10 @@ class MapIndex:
 
 
 def grown(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
-    """Returns an array of at least this length that begins with the given one; it grows by half or more."""
+    """Returns an array of at least this length that begins with the given one; it doubles or more."""
     if length <= len(array):
         return array
-    larger = np.empty((max(length, len(array) + len(array) // 2), *array.shape[1:]), dtype=array.dtype)
+    larger = np.empty((max(length, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -357,8 +358,11 @@ def _products(
 ) -> Rows:
     """Each of some elements followed by the letter of its column."""
     found = np.empty((len(elements), layout.width), dtype=layout.dtype)
-    for column, table in enumerate(tables):
-        mine = np.flatnonzero(columns == column)
+    # Small numbers are sorted by counting.
+    by_column = np.argsort(columns.astype(np.uint16) if len(tables) < 1 << 16 else columns, kind="stable")
+    ends = np.cumsum(np.bincount(columns, minlength=len(tables)))
+    for end, first, table in zip(ends, (0, *ends[:-1]), tables, strict=True):
+        mine = by_column[first:end]
         if len(mine):
             found[mine] = layout.times_letter(rows[elements[mine]], table)
     return found
