@@ -20,7 +20,7 @@ INNER = {
 
 LINES = {
     ".": 141,
-    "algebra": 9_052,
+    "algebra": 9_056,
     "analysis": 9_622,
     "cli": 6_590,
     "compiler": 8_805,
