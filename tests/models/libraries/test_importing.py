@@ -104,6 +104,13 @@ def _scores(folder: Path, letters: Tensor) -> Tensor:
     return scores
 
 
+def test_a_model_with_few_positions_is_compared_on_words_that_it_can_read(tmp_path: Path) -> None:
+    _decoder("gpt2", n_positions=8).save_pretrained(tmp_path / "few")
+    difference, _ = compare_foreign(read_foreign(tmp_path / "few"))
+    assert difference is not None
+    assert difference < 1e-9
+
+
 @pytest.mark.parametrize("name", list(_models()))
 def test_a_model_of_transformers_comes_in_and_goes_back(
     name: str, folders: dict[str, Path], tmp_path: Path
