@@ -29,7 +29,7 @@ LINES = {
     "explorer": 1_956,
     "kernel": 8_307,
     "languages": 12_522,
-    "models": 23_818,
+    "models": 23_819,
     "network": 2_830,
     "proofs": 13_221,
     "records": 3_370,
