@@ -151,8 +151,8 @@ def phase(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return str(request.param)
 
 
-def two_blocks(dfa: Dfa) -> tuple[np.ndarray, bool]:
-    return np.unique(dfa.accepting, return_inverse=True)[1].astype(np.int32), False
+def two_blocks(transitions: np.ndarray, answers: np.ndarray) -> tuple[np.ndarray, bool]:
+    return np.unique(answers[:, 0], return_inverse=True)[1].astype(np.int32), False
 
 
 def shuffled_with_copies(dfa: Dfa, seed: int) -> Dfa:

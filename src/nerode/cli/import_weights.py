@@ -54,7 +54,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
 
     SRC is a folder that transformers wrote (Mamba, Falcon-Mamba, Mamba-2, RWKV, RecurrentGemma, xLSTM, GPT-2,
     Llama, Mistral, Qwen2, StarCoder2, BLOOM, MPT), one with the config
-    and the weights of an xlstm or mambapy model, or a safetensors file with a torch RNN, GRU or LSTM. Where
+    and the weights of an xlstm model, or a safetensors file with a torch RNN, GRU or LSTM. Where
     the library is installed, its scores are compared with ours on random letters before anything is
     written. Then `analyse`, `prove`, `run` and `report` take the folder.
 

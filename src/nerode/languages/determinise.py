@@ -241,8 +241,13 @@ def equivalence_classes(dfa: Dfa) -> Labels:
 
     All states are labelled, unreachable ones too. The labels are 0 … number of classes - 1.
     """
-    labels, stable = _moore_rounds(dfa)
-    return labels if stable else _hopcroft(dfa, labels)
+    return refine(dfa.transitions, dfa.accepting[:, None].astype(np.int32))
+
+
+def refine(transitions: IntArray, answers: Labels) -> Labels:
+    """Returns a label for each state of a table; two have one when all words lead them to equal answers."""
+    labels, stable = _moore_rounds(transitions, answers)
+    return labels if stable else _hopcroft(transitions, labels)
 
 
 def trim(dfa: Dfa) -> Dfa:
@@ -260,14 +265,14 @@ def trim(dfa: Dfa) -> Dfa:
     )
 
 
-def _moore_rounds(dfa: Dfa) -> tuple[Labels, bool]:
-    """Refines {accepting, rejecting} a few times; says whether the partition is stable."""
-    labels = _number_rows(dfa.accepting[:, None].astype(np.int32))
+def _moore_rounds(transitions: IntArray, answers: Labels) -> tuple[Labels, bool]:
+    """Refines the partition by answers a few times; says whether it is stable."""
+    labels = _number_rows(answers)
     for rounds in itertools.count(1):
-        refined = _number_rows(np.column_stack([labels, labels[dfa.transitions]]))
+        refined = _number_rows(np.column_stack([labels, labels[transitions]]))
         before, after = int(labels.max()) + 1, int(refined.max()) + 1
         labels = refined
-        if after in (before, dfa.num_states):
+        if after in (before, len(transitions)):
             return labels, True
         if rounds >= _MOORE_ROUNDS and after < _GROWTH * before:
             break
@@ -284,15 +289,15 @@ def _number_rows(rows: npt.NDArray[np.int32]) -> Labels:
     return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int32)
 
 
-def _hopcroft(dfa: Dfa, labels: Labels) -> Labels:
+def _hopcroft(transitions: IntArray, labels: Labels) -> Labels:
     """Refines a partition to the coarsest stable one."""
-    n, k = dfa.num_states, dfa.num_letters
+    n, k = transitions.shape
     block_of: list[int] = labels.tolist()
     blocks: list[set[int]] = [set() for _ in range(max(block_of) + 1)]
     for q, b in enumerate(block_of):
         blocks[b].add(q)
     preimage: list[list[list[int]]] = [[[] for _ in range(n)] for _ in range(k)]
-    for q, row in enumerate(dfa.transitions.tolist()):
+    for q, row in enumerate(transitions.tolist()):
         for letter, target in enumerate(row):
             preimage[letter][target].append(q)
     work = deque((b, letter) for b in range(len(blocks)) for letter in range(k))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from nerode.core import MARK, InputError
 from nerode.languages.alphabet import Alphabet, Word
+from nerode.languages.determinise import refine
 from nerode.languages.dfa import Dfa
 
 IntArray = npt.NDArray[np.int32]
@@ -112,17 +113,9 @@ class Moore:
     @functools.cached_property
     def classes(self) -> list[int]:
         """A label for each state; two states have one label when they answer all words alike."""
-        numbers: dict[Any, int] = {}
-        labels = [numbers.setdefault(output, len(numbers)) for output in self.outputs]
-        while True:
-            known: dict[tuple[int, ...], int] = {}
-            finer = [
-                known.setdefault((label, *(labels[t] for t in row)), len(known))
-                for label, row in zip(labels, self.rows, strict=True)
-            ]
-            if len(known) == max(labels) + 1:
-                return finer
-            labels = finer
+        numbers: dict[str, int] = {}
+        answers = [numbers.setdefault(output, len(numbers)) for output in self.outputs]
+        return refine(self.transitions, np.array(answers, dtype=np.int32)[:, None]).tolist()  # type: ignore[no-any-return]
 
     def minimise(self) -> Moore:
         """Returns the canonical minimal machine: states numbered breadth first, letters in order."""

@@ -1,8 +1,8 @@
-"""Whole models of transformers, mambapy and xlstm: what each is here, and how its library loads it.
+"""Whole models of transformers and xlstm: what each is here, and how its library loads it.
 
-transformers writes its folders by `save_pretrained`. The settings of mambapy and xlstm stand in config.json
-beside model.safetensors; neither package writes such folders by itself, but
-`dataclasses.asdict(model.config)` gives the settings of both.
+transformers writes its folders by `save_pretrained`. The settings of xlstm stand in config.json beside
+model.safetensors; the package writes no such folders by itself, but `dataclasses.asdict(model.config)` gives
+its settings.
 """
 
 from __future__ import annotations
@@ -322,59 +322,6 @@ def load_transformers(
     return model, score
 
 
-def read_mambapy(settings: Settings, shapes: Shapes) -> LibraryModel:
-    """Returns what a mambapy.lm.LM around a Mamba is here."""
-    settings.require("inner_layernorms", False)
-    settings.require("mup", False)
-    width, layers = settings.whole("d_model"), settings.whole("n_layers")
-    auto = math.ceil(width / 16)
-    made = {
-        "channels": settings.whole("expand_factor", default=2) * width,
-        "states": settings.whole("d_state", default=16),
-        "rank": auto if settings.get("dt_rank") == "auto" else settings.whole("dt_rank", default=auto),
-        "convolution": settings.whole("d_conv", default=4),
-        "convolution_bias": settings.flag("conv_bias", default=True),
-        "bias": settings.flag("bias", default=False),
-    }
-    letters = shapes.get("embedding.weight", (0,))[0] or settings.whole("vocab_size")
-    config = ModelConfig(
-        layers=(LayerConfig(name="mamba", settings=made),) * layers,
-        outputs=letters,
-        letters=letters,
-        width=width,
-        surroundings=_MIXED,
-        final_norm="rms",
-        norm_epsilon=settings.number("rms_norm_eps", default=1e-5),
-        head_bias=False,
-    )
-    frame = {
-        "embedding.weight": "embedding.weight",
-        "norm_f.weight": "final_norm.weight",
-        "lm_head.weight": "head.weight",
-    }
-    return LibraryModel(
-        config=config, places=(*renamed(frame), *_mixers(MAMBA, made, layers, "mamba.layers."))
-    )
-
-
-def load_mambapy(
-    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor]
-) -> tuple[nn.Module, Scorer]:
-    """Returns the package's model and its scores."""
-    # mambapy.lm needs mamba-ssm and its GPU, so what is around the layers is put together here.
-    from mambapy.mamba import Mamba, MambaConfig, RMSNorm
-
-    known = {name: value for name, value in config.items() if name in MambaConfig.__dataclass_fields__}
-    settings = MambaConfig(**known)
-    letters, width = weights["embedding.weight"].shape
-    model: Any = nn.Module()
-    model.embedding, model.mamba = nn.Embedding(letters, width), Mamba(settings)
-    model.norm_f = RMSNorm(width, settings.rms_norm_eps, settings.mup)
-    model.lm_head = nn.Linear(width, letters, bias=False)
-    model.load_state_dict({name: value.double() for name, value in weights.items()})
-    return model.eval(), lambda x: model.lm_head(model.norm_f(model.mamba(model.embedding(x))))
-
-
 def read_xlstm(settings: Settings, shapes: Shapes) -> LibraryModel:
     """Returns what an xlstm.xLSTMLMModel is here."""
     settings.require("bias", False)
@@ -531,14 +478,6 @@ FORMATS: tuple[LibraryFormat, ...] = (
         describes=lambda config: config.get("model_type") in DECODERS,
         read=read_decoder,
         load=load_transformers,
-    ),
-    LibraryFormat(
-        name="mambapy",
-        library="mambapy",
-        architecture="mamba",
-        describes=lambda config: {"d_model", "n_layers", "expand_factor"} <= config.keys(),
-        read=read_mambapy,
-        load=load_mambapy,
     ),
     LibraryFormat(
         name="xlstm",
