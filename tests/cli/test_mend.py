@@ -6,6 +6,8 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 
 from nerode.languages.bestiary import find_language
@@ -60,11 +62,22 @@ def test_the_mended_folder_is_proved_verified_run_and_proved_again(gated: Path, 
     assert str(gated) not in shown.out
     assert f"Next: nerode verify {out} · nerode export {out} -o mended.onnx\n" in shown.out
     card = (out / "README.md").read_text()
-    assert "| every answer after every prefix | of any length | float32, step by step |" in card
+    assert "| the weights | every answer after a letter | of any length | float32, step by step |" in card
     verified = run("verify", str(out))
     assert verified.code == 0, verified.err
     assert "✓ all lengths bit-exact in float32" in verified.out
     assert "about the weights of the run mended" in verified.out
+    assert "what may be relied on:\n" in verified.out
+    rows = json.loads(run("verify", str(out), "--json").out)["relies"]
+    assert rows == [
+        {
+            "of": "the weights",
+            "holds": "every answer after a letter",
+            "words": "of any length",
+            "arithmetic": "float32, step by step",
+            "believed": "proofs/replay/bits.py, torch here",
+        }
+    ]
     proved = run("prove", str(out))
     assert proved.code == 0
     assert proved.out.splitlines()[0] == shown.out.splitlines()[0]
@@ -73,6 +86,15 @@ def test_the_mended_folder_is_proved_verified_run_and_proved_again(gated: Path, 
     found = run("run", str(out), *words, "--json")
     answers = [json.loads(line) for line in found.out.splitlines()]
     assert [answer["accept"] for answer in answers] == [language.accepts(word) for word in words]
+    taken = run("export", str(out), "-o", str(tmp_path / "mended.onnx"))
+    assert taken.code == 0, taken.err
+    session = onnxruntime.InferenceSession(tmp_path / "mended.onnx")
+    for length in range(1, 9):
+        table = np.array(list(itertools.product(range(len(language.alphabet)), repeat=length)))
+        scores = session.run(["scores"], {"letters": table})[0]
+        for word, row in zip(table.tolist(), scores[:, -1] > 0, strict=True):
+            legal = language.legal_along(word)[-1]
+            assert row.tolist() == [*(a in legal.symbols for a in range(len(language.alphabet))), legal.end]
     refused = run("mend", str(gated), "-o", str(tmp_path))
     assert refused.code == 2
 

@@ -11,7 +11,15 @@ import click
 
 from nerode.core import Budget, InputError, claim_file, claim_folder, plural, to_mapping, write_atomically
 from nerode.proofs import Claim
-from nerode.records import REFUTED, ModelClaim, Settlement, claims_to_json, read_settlement, unexamined
+from nerode.records import (
+    REFUTED,
+    WEIGHTS,
+    ModelClaim,
+    Settlement,
+    claims_to_json,
+    read_settlement,
+    unexamined,
+)
 
 if TYPE_CHECKING:
     from nerode.models.exports import Compared
@@ -213,7 +221,7 @@ def model_card(
     from nerode.report import reliance_markdown, reliance_rows
 
     record = subject.record
-    rows = reliance_rows(proofs, lifted=True)
+    rows = reliance_rows(proofs, about=WEIGHTS, lifted=True)
     if to:
         rows.append(_program_row(to, compared))
     lines = [
@@ -238,15 +246,16 @@ def model_card(
     return "\n".join(lines)
 
 
-def _program_row(to: str, compared: Compared | None) -> tuple[str, str, str, str]:
+def _program_row(to: str, compared: Compared | None) -> tuple[str, ...]:
     if compared is None:
-        return ("nothing was compared", "–", _PROGRAMS[to], "–")
+        return (_PROGRAMS[to], "nothing was compared", "–", "–", "–")
     more = f", {compared.long} random ones of {compared.length:,}" if compared.long else ""
     return (
+        compared.program,
         f"{compared.what} as nerode's module (tested)",
         f"all up to {compared.short} letters{more}",
-        compared.program,
-        "–",
+        "its own",
+        "the comparison",
     )
 
 

@@ -30,8 +30,15 @@ from nerode.proofs import (
     read_language,
     read_network,
 )
-from nerode.records import RESULT, Folder, read_run, read_settlement
-from nerode.report import claim_line, language_line, polished_lines
+from nerode.records import EXACT_NETWORK, RESULT, WEIGHTS, Folder, read_run, read_settlement
+from nerode.report import (
+    claim_line,
+    language_line,
+    polished_lines,
+    reliance_lines,
+    reliance_objects,
+    reliance_rows,
+)
 
 if TYPE_CHECKING:
     from nerode.proofs.replay import Replayed
@@ -101,9 +108,13 @@ def verify(
                 "failure": next((failure_object(s.failure) for s in weights if s.failure), None),
                 "skipped": skipped or None,
             }
+        item["relies"] = reliance_objects(_rows(result, known, floats, weights))
         click.echo(json.dumps(item | {"ok": result.ok and not failed}, ensure_ascii=False))
     else:
         _print(folder, result, known, floats, weights)
+        rows = _rows(result, known, floats, weights)
+        if rows:
+            click.echo("\n".join(["what may be relied on:", *reliance_lines(rows)]))
         if formal:
             click.echo(_trusted(result.claims, known))
         if skipped:
@@ -145,11 +156,14 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
     proved = found.failure is None and is_proof(subject.asked, found)
     if found.failure is None and not proved:
         lines.append("not proved: the claims do not cover every word that is asked about and is read alone")
+    rows = reliance_rows(found.claims, about=WEIGHTS, lifted=True)
+    lines += ["what may be relied on:", *reliance_lines(rows)] if rows else []
     result = CheckResult(ok=found.failure is None, claims=found.claims, failure=found.failure)
     if as_json:
         item = _object(result) | {"ok": proved}
         if result.ok:
             item |= {"about": about, "letters": str(subject.letters), **found.details}
+            item["relies"] = reliance_objects(rows)
         click.echo(json.dumps(item, ensure_ascii=False))
     elif result.failure is not None:
         print_failure("refused", result.failure)
@@ -250,6 +264,15 @@ def _print(
                 print_failure(f"{place[2:] or seen.dtype} refused", seen.failure)
             elif "made_on" in seen.details:
                 click.echo(f"  {seen.dtype}: {_arithmetic_line(seen.details)}", err=True)
+
+
+def _rows(
+    result: CheckResult, known: list[str], floats: list[Replayed], weights: list[Replayed]
+) -> list[tuple[str, ...]]:
+    """The table of what may be relied on."""
+    rows = reliance_rows(result.claims, about=EXACT_NETWORK, levels=known)
+    rows += [row for seen in floats for row in reliance_rows(seen.claims, about="its module")]
+    return rows + [row for seen in weights for row in reliance_rows(seen.claims, about=WEIGHTS)]
 
 
 def _claim(claim: Claim, level: str = CHECKED) -> dict[str, Any]:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from nerode.report.pages.language import explain_page, view_language
     from nerode.report.pages.render import Bibliography, environment
     from nerode.report.pages.report import analysis_page, report_page
-    from nerode.report.reliance import reliance_lines, reliance_markdown, reliance_rows
+    from nerode.report.reliance import (
+        reliance_lines,
+        reliance_markdown,
+        reliance_objects,
+        reliance_rows,
+    )
     from nerode.report.tables.reproductions import left_text, reproduction_table, table_markdown
     from nerode.report.tables.run_report import RunReport, make_report, report_json
     from nerode.report.tables.runs import (
@@ -64,7 +69,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.pages.language": "explain_page view_language",
         "nerode.report.pages.render": "Bibliography environment",
         "nerode.report.pages.report": "analysis_page report_page",
-        "nerode.report.reliance": "reliance_lines reliance_markdown reliance_rows",
+        "nerode.report.reliance": "reliance_lines reliance_markdown reliance_objects reliance_rows",
         "nerode.report.tables.reproductions": "left_text reproduction_table table_markdown",
         "nerode.report.tables.run_report": "RunReport make_report report_json",
         "nerode.report.tables.runs": "plain_columns to_csv to_latex to_markdown verdicts_csv verdicts_table",

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
 
-from nerode.proofs import FORMAL, RECOGNISE, STATE_BOXES, TESTED, TRACK, UNDER_NOISE, VALID_PREFIXES, Claim
+from nerode.proofs import (
+    FORMAL,
+    FRAGILE,
+    PREDICT,
+    RECOGNISE,
+    STATE_BOXES,
+    TESTED,
+    TRACK,
+    UNDER_NOISE,
+    VALID_PREFIXES,
+    WINDOW,
+    Claim,
+)
+from nerode.records import WEIGHTS
+from nerode.report.terminal.findings import only_in_batches
 
-RELIANCE_HEADER = ("what holds", "words", "arithmetic", "to be believed")
+RELIANCE_HEADER = ("of", "what holds", "words", "arithmetic", "to be believed")
 
-_KERNEL = "the kernel (nerode/kernel, Python)"
+_KERNEL = "the kernel"
 _COQ = "Coq and formal/Network.v"
 _BELIEVED = {
-    "bit-closure": "nerode/proofs/replay/bits.py; torch on this machine",
-    "fading-boxes": "nerode/proofs/replay/fading.py; torch on this machine",
-    "attention-rounding": "nerode/proofs/replay/attention",
+    "bit-closure": "proofs/replay/bits.py, torch here",
+    "fading-boxes": "proofs/replay/fading.py, torch here",
+    "attention-rounding": "proofs/replay/attention/",
 }
 """The code that checks claims about weights, by the method of the proof."""
+
+_SETTLED_BY = {
+    "closure": _BELIEVED["bit-closure"],
+    "fading": _BELIEVED["fading-boxes"],
+    "heads": _BELIEVED["attention-rounding"],
+    "boxes": f"{_KERNEL}, proofs/replay/lift.py",
+}
+"""The same by the names that settlements have for methods."""
 
 _ANSWERS = {
     VALID_PREFIXES: "every answer along words of the language",
@@ -25,12 +49,13 @@ _ANSWERS = {
 
 
 def reliance_rows(
-    claims: Iterable[Claim], *, levels: Sequence[str] = (), lifted: bool = False
+    claims: Iterable[Claim], *, about: str, levels: Sequence[str] = (), lifted: bool = False
 ) -> list[tuple[str, ...]]:
     """Returns the rows of the table, one per claim.
 
     Args:
         claims: that were checked.
+        about: what they speak of.
         levels: of each, where they were asked for: formal, or checked.
         lifted: whether claims of the kernel were carried over from the exact network to the weights.
     """
@@ -39,16 +64,31 @@ def reliance_rows(
         level = levels[number] if number < len(levels) else ""
         believed = _COQ if level == FORMAL else _BELIEVED.get(claim.method, _KERNEL)
         if lifted and claim.method == STATE_BOXES:
-            believed = f"{_KERNEL}; nerode/proofs/replay/lift.py"
-        rows.append((_what(claim), _lengths(claim), _arithmetic(claim), believed))
+            believed = f"{_KERNEL}, proofs/replay/lift.py"
+        rows.append((about, _what(claim), _lengths(claim), _arithmetic(claim), believed))
     return rows
 
 
+def settled_rows(settlement: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Returns the row of a proof that ended a search, from its JSON; none for another end."""
+    if settlement["status"] != "proved":
+        return []
+    order = "exact" if settlement["dtype"] is None else f"{settlement['dtype']}, step by step"
+    noise = settlement["noise"]
+    arithmetic = order if noise is None else f"{order}, under noise below {float(Fraction(noise)):.3g}"
+    believed = _SETTLED_BY.get(settlement["method"], _KERNEL)
+    return [(WEIGHTS, f"every answer on {settlement['words']}", "of any length", arithmetic, believed)]
+
+
 def _what(claim: Claim) -> str:
+    if claim.task in (WINDOW, FRAGILE) or claim.method.startswith("n-gram"):
+        # Their scope alone would say too much: which prefixes and which window is in the sentence.
+        return claim.covers.removesuffix(".")
     found = _ANSWERS.get(claim.task, "every answer after every prefix")
-    if claim.task not in (*_ANSWERS, "predict"):
-        found = claim.covers.removesuffix(".")
-    return f"{found} (tested, no proof)" if claim.scope == TESTED else found
+    if claim.task == PREDICT and "The empty prefix" in claim.covers:
+        found = "every answer after a letter"
+    parts = [found, *only_in_batches(claim)] + ["tested, no proof"] * (claim.scope == TESTED)
+    return ", ".join(parts)
 
 
 def _lengths(claim: Claim) -> str:
@@ -68,9 +108,15 @@ def reliance_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     table = [RELIANCE_HEADER, *rows]
     widths = [max(len(row[column]) for row in table) for column in range(len(RELIANCE_HEADER))]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
+
+
+def reliance_objects(rows: Sequence[tuple[str, ...]]) -> list[dict[str, str]]:
+    """Returns the table for programs."""
+    keys = ("of", "holds", "words", "arithmetic", "believed")
+    return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
 def reliance_markdown(rows: Sequence[tuple[str, ...]]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from nerode.languages import Alphabet, Dfa
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.pages.render import render
+from nerode.report.reliance import RELIANCE_HEADER, settled_rows
 from nerode.report.terminal.answers import automaton_facts, headline, reading_lines, settled_lines
 from nerode.report.terminal.findings import with_powers
 
@@ -37,6 +38,8 @@ def answer_page(found: Mapping[str, Any], *, command: str = "") -> str:
         settled=settled_lines(found),
         status=settlement["status"],
         claims=settlement["claims"],
+        relies_on=RELIANCE_HEADER,
+        relies=settled_rows(settlement),
         known=settlement["known"],
         remarks=() if learned is None else learned["remarks"],
         automaton=_figure(found),

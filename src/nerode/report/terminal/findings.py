@@ -151,10 +151,16 @@ def claim_line(claim: Claim) -> str:
         parts.append("on valid prefixes")
     if claim.task == RECOGNISE:
         parts.append("membership only")
-    batches = re.search(r"in batches of ([\d,]+(?: and of [\d,]+)*)\.", claim.covers)
-    if batches and "1" not in batches[1].split(" and of "):
-        parts.append(f"only in batches of {batches[1]}, not for single words")
+    parts += only_in_batches(claim)
     return f"{mark} {', '.join(parts)}  [{claim.method}]"
+
+
+def only_in_batches(claim: Claim) -> list[str]:
+    """Returns the batches that a claim is about, where words that are read alone are not covered."""
+    batches = re.search(r"in batches of ([\d,]+(?: and of [\d,]+)*)\.", claim.covers)
+    if batches is None or "1" in batches[1].split(" and of "):
+        return []
+    return [f"only in batches of {batches[1]}, not for single words"]
 
 
 def language_line(language: Language) -> str:
