@@ -39,6 +39,8 @@ def test_a_module_is_proved_for_what_it_computes_and_has_a_page(mine: str) -> No
     assert "TableModel computes (c|ab)*d" in outcome.out
     assert "● equal to this automaton at every length, bit for bit in float32" in outcome.out
     page = Path("answer.html").read_text()
+    assert "What may be relied on" in page
+    assert "proofs/replay/bits.py, torch here" in page
     assert "Proved at every length" in page
     assert "<svg" in page
     assert "<script" not in page

@@ -13,7 +13,7 @@ BITS = Claim(
     method="bit-closure",
     task=PREDICT,
     dtype="float32",
-    covers="Words were read in batches of 1. The empty prefix, where no letter has been read, is not covered.",
+    covers="Words were read in batches of 1. The empty prefix, with no letter read, is not covered.",
 )
 
 
