@@ -164,3 +164,41 @@ def test_a_module_that_calls_something_else_is_refused() -> None:
     room = Room.of(np.zeros((1, 1)), np.ones((1, 1)), 24)
     with pytest.raises(InputError, match="of which no lemma speaks"):
         torch.tanh(Forms.constant(room, np.ones((1, 2))))  # type: ignore[arg-type]
+
+
+def test_forms_whose_coefficients_float64_does_not_hold_are_loose() -> None:
+    # n - c is 0 to 3, and (1 + 2^-23)(n - c) fits a float32; its coefficients have more than 53 bits.
+    c = 2.0**51 + 1
+    room = Room.of(np.array([[c]]), np.array([[c + 3]]), 24)
+    near = linear(Forms(room.exact(), np.array([[[0.0, 1.0]]])), np.array([[1.0]]), np.array([-c]))
+    assert not near.loose.any()
+    weight = 1 + 2.0**-23
+    for image in (linear(Forms(room, near.coef), np.array([[weight]])), Forms(room, near.coef) * weight):
+        low, high = (end.item() for end in image.ends())
+        assert image.loose.all()
+        assert low <= 0 < 3 * weight <= high
+
+
+def test_sums_of_more_terms_than_the_bound_allows_are_refused() -> None:
+    room = Room.of(np.zeros((1, 1)), np.ones((1, 1)), 24)
+    many = Forms.constant(room, np.ones((1, 5000)))
+    with pytest.raises(InputError, match="terms"):
+        linear(many, np.ones((1, 5000)))
+    with pytest.raises(InputError, match="terms"):
+        many.sum(-1)
+
+
+def test_evidence_without_sense_is_refused(counter: Made) -> None:
+    model, language, found = counter
+    state = found.evidence[METHOD]["state"]
+    for changes in (
+        {"counters": {"99": 1}},
+        {"counters": [1]},
+        {"ranges": [[0, 1], [0]]},
+        {"ranges": [["a", "b"]]},
+        {"state": [[0.0, 3], *state[1:]]},
+        {"joint": [[1, 2, 3, 4, 5, 6, 7]]},
+        {"network": 3},
+        {"certificate": []},
+    ):
+        assert replayed(model, language, found, **changes), changes

@@ -45,6 +45,9 @@ _TINY = 2.0**-30
 _TERMS = 13
 """A sum has fewer than 2^12 terms: all its roundings together are below 2^(13 - bits) of their sizes."""
 
+_HELD = 53
+"""Bits of the numbers of float64, with which coefficients are computed here."""
+
 
 @dataclass(slots=True)
 class Room:
@@ -161,6 +164,19 @@ class Forms:
         size: Floats = np.maximum(np.abs(low), np.abs(high))
         return size
 
+    def spread(self) -> Floats:
+        """Returns for each entry the sum of its coefficients' sizes, each times its number's greatest size.
+
+        Where that is below 2^53 times the last bit, float64 makes no error with coefficients and ends.
+        """
+        sizes = np.abs(self.coef)
+        found: Floats = sizes[..., 0]
+        if sizes[..., 1:].any():
+            axes = (len(sizes), *[1] * (self.ndim - 1), self.room.low.shape[1])
+            most = np.maximum(np.maximum(np.abs(self.room.low), np.abs(self.room.high)), 1.0).reshape(axes)
+            found = found + (sizes[..., 1:] * most).sum(-1)
+        return found
+
     def last_bit(self) -> Integers:
         """Returns the exponent of which all values of an entry are multiples."""
         bits: Integers = last_bits(self.coef).min(-1)
@@ -271,7 +287,15 @@ def last_bits(values: Floats) -> Integers:
 
 
 def _checked(
-    room: Room, coef: Floats, size: Floats, bit: Integers, loose: Bools, low: Floats, high: Floats
+    room: Room,
+    coef: Floats,
+    size: Floats,
+    bit: Integers,
+    loose: Bools,
+    low: Floats,
+    high: Floats,
+    *,
+    spread: Floats,
 ) -> Forms:
     """Forms that are sums without rounding; others are loose.
 
@@ -283,8 +307,10 @@ def _checked(
         loose: sums with a loose term.
         low: the least values of the sums before rounding.
         high: the greatest.
+        spread: the sums of the spreads of their terms, so that the coefficients themselves are exact.
     """
     fits = (size <= np.ldexp(1.0, np.clip(bit + room.bits, -1000, 1000))) | (size == 0)
+    fits &= spread <= np.ldexp(1.0, np.clip(bit + _HELD, -1000, 1000))
     fits &= ((bit >= _LEAST) | (size == 0)) & (size <= 2.0**_LARGEST) & ~loose
     return _bounded(room, np.where(fits[..., None], coef, 0.0), ~fits, low, high, size)
 
@@ -308,7 +334,14 @@ def add(left: Any, right: Any) -> Forms:
     bit = np.minimum(left.last_bit(), right.last_bit())
     (a, b), (c, d) = left.ends(), right.ends()
     return _checked(
-        room, left.coef + right.coef, left.size() + right.size(), bit, left.loose | right.loose, a + c, b + d
+        room,
+        left.coef + right.coef,
+        left.size() + right.size(),
+        bit,
+        left.loose | right.loose,
+        a + c,
+        b + d,
+        spread=left.spread() + right.spread(),
     )
 
 
@@ -336,23 +369,32 @@ def times(left: Any, right: Any) -> Forms:
     coef = np.where((zero | is_loose)[..., None], 0.0, coef)
     corners = np.stack([p * q for p in left.ends() for q in right.ends()])
     size = np.where(zero, 0.0, np.abs(corners).max(0))
-    bit = left.last_bit() + right.last_bit()
-    return _checked(room, coef, size, bit, is_loose & ~zero, corners.min(0), corners.max(0))
+    bit, spread = left.last_bit() + right.last_bit(), np.where(zero, 0.0, left.spread() * right.spread())
+    return _checked(room, coef, size, bit, is_loose & ~zero, corners.min(0), corners.max(0), spread=spread)
 
 
 def total(forms: Forms, dim: int = -1, keepdim: bool = False) -> Forms:
     """Returns sums over an axis, in any order."""
     axis = dim % forms.ndim
+    _require_few(forms.shape[axis])
     size = forms.size().sum(axis, keepdims=keepdim)
     bit = forms.last_bit().min(axis, keepdims=keepdim)
     low, high = (end.sum(axis, keepdims=keepdim) for end in forms.ends())
     loose: Bools = np.asarray(forms.loose.any(axis, keepdims=keepdim))
-    return _checked(forms.room, forms.coef.sum(axis, keepdims=keepdim), size, bit, loose, low, high)
+    spread = forms.spread().sum(axis, keepdims=keepdim)
+    coef = forms.coef.sum(axis, keepdims=keepdim)
+    return _checked(forms.room, coef, size, bit, loose, low, high, spread=spread)
+
+
+def _require_few(terms: int) -> None:
+    if terms + 1 >= 1 << (_TERMS - 1):
+        raise InputError(f"a sum has {terms:,} terms; the bound of roundings is for fewer than 2^12")
 
 
 def linear(x: Forms, weight: Any, bias: Any = None) -> Forms:
     """Returns W x + b."""
     w = array(weight)
+    _require_few(w.shape[1])
     exponents = last_bits(w)
     bit, loose, (low, high) = x.last_bit(), x.loose, x.ends()
     shape = (*x.loose.shape[:-1], len(w))
@@ -367,12 +409,13 @@ def linear(x: Forms, weight: Any, bias: Any = None) -> Forms:
     up, down = np.maximum(w, 0).T, np.minimum(w, 0).T
     first, last = low @ up + high @ down, high @ up + low @ down
     sizes = np.maximum(np.abs(low), np.abs(high)) @ np.abs(w).T
+    spread = x.spread() @ np.abs(w).T
     if bias is not None:
         b = array(bias)
         coef[..., 0] += b
-        first, last, sizes = first + b, last + b, sizes + np.abs(b)
+        first, last, sizes, spread = first + b, last + b, sizes + np.abs(b), spread + np.abs(b)
         out_bit = np.minimum(out_bit, last_bits(b))
-    return _checked(x.room, coef, sizes, out_bit, out_loose, first, last)
+    return _checked(x.room, coef, sizes, out_bit, out_loose, first, last, spread=spread)
 
 
 def _piecewise(

@@ -71,7 +71,8 @@ _WORDS, _LETTERS = 4, 64
 
 _TAKEN = (
     " Of exp, log and the logistic function it is taken for granted that they give 0, 1 or their argument "
-    "where they are within 2^-30 of it, or below the least number of the format."
+    "where they are within 2^-30 of it, or below the least number of the format. Numbers on which no score "
+    "depends may be rounded."
 )
 
 
@@ -129,6 +130,9 @@ def replay_sums(
         )
     except (InputError, FormatError) as error:
         return Failure(what=str(error), entry=f"evidence.{METHOD}")
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        what = f"the evidence makes no sense, or the model does what no lemma speaks of: {error}"
+        return Failure(what=what, entry=f"evidence.{METHOD}")
     return (
         failure
         or first_not_implied(certificate.claims, [sums_claim(found.task, str(listed["dtype"]), found.length)])
@@ -155,6 +159,8 @@ def _read(listed: Json, model: Model, language: Language) -> _Evidence:
     network = network_from_json(listed["network"])
     if tuple(network.alphabet) != tuple(language.alphabet) or not isinstance(network.decoder, ScoreDecoder):
         raise InputError("the network has another alphabet, or no scores")
+    if model.config.outputs != len(language.alphabet) + 1:
+        raise InputError("the model has not one score for each letter and one for the end")
     task, length = listed["task"], listed["length"]
     if task not in (PREDICT, VALID_PREFIXES) or not (length is None or (type(length) is int and length > 0)):
         raise InputError("the task or the length of the evidence is none")
