@@ -31,7 +31,7 @@ LINES = {
     "languages": 12_520,
     "models": 23_758,
     "network": 2_830,
-    "proofs": 13_221,
+    "proofs": 13_270,
     "records": 3_370,
     "report": 7_820,
     "reproduce": 2_952,
