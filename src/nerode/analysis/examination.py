@@ -14,7 +14,7 @@ from nerode.analysis.aspects.forgetting import forgetting
 from nerode.analysis.aspects.spectra import spectra
 from nerode.analysis.aspects.traces import attention_maps, trace_word
 from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import Budget, InputError, started
 from nerode.models import Model, as_layered
 from nerode.models.network_module import CompiledModel
@@ -69,7 +69,7 @@ ANALYSIS_PARTS = ("spectra", "context", "clusters", "trace", "attention", "margi
 
 
 def analyse(
-    subject: LoadedNetwork,
+    subject: LoadedNetwork | Any,
     options: AnalysisOptions | None = None,
     *,
     budget: Budget | None = None,
@@ -79,7 +79,7 @@ def analyse(
     """Returns the analysis of a network, as far as each part applies to it.
 
     Args:
-        subject: the network.
+        subject: the network, or what `nerode.train` returned.
         options: what to look at.
         budget: limits the time of searches.
         on_part: is called with the name of each part (`ANALYSIS_PARTS`) when it is done.
@@ -88,7 +88,9 @@ def analyse(
     Raises:
         InputError: if the word has a letter that the network does not read, or there is none of the length.
     """
-    return _Examination(subject, options or AnalysisOptions(), started(budget), on_part).run(parts)
+    return _Examination(trained_network(subject), options or AnalysisOptions(), started(budget), on_part).run(
+        parts
+    )
 
 
 class _Examination:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -106,6 +107,32 @@ class LoadedNetwork:
         if spec is None or self.task is None:
             raise InputError(f"{self.name} was not trained here; there is no untrained one to compare with")
         return spec_model(spec.model, self.task, seed=spec.run.seed, build=self.build).eval()
+
+
+def trained_network(source: Any) -> LoadedNetwork:
+    """Returns what `nerode.train` returned as a network with its task: a model, a pair, or a list of one.
+
+    Raises:
+        InputError: for what training did not return; `nerode.ask` takes any model.
+    """
+    if isinstance(source, LoadedNetwork):
+        return source
+    found = source[0] if isinstance(source, list) and len(source) == 1 else source
+    record, model = found if isinstance(found, tuple) and len(found) == 2 else (None, found)
+    spec = getattr(model, "training_spec", None)
+    if not isinstance(model, nn.Module) or not isinstance(spec, TrainSpec):
+        raise InputError(
+            f"a {type(found).__name__} says nothing of a task; give what `nerode.train` returned, or the "
+            "folder of a run to `nerode.load_subject`. `nerode.ask` takes any model"
+        )
+    task = build_task(spec.task)
+    return LoadedNetwork(
+        name=type(model).__name__ if record is None else record.title,
+        model=model.eval(),
+        record=record,
+        task=task,
+        language=getattr(task, "language", None),
+    )
 
 
 def load_subject(

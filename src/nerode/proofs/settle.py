@@ -538,9 +538,14 @@ class _Search:
                 words=words,
                 method=TESTS if self.verdict is None and method != SUMS else method,
                 length=length if isinstance(length, int) else 0,
-                reason="; ".join(r for r in self.reasons if r) or "no strategy ended it",
+                reason="; ".join(r for r in self.reasons if r) or self._no_end,
             )
         )
+
+    @property
+    def _no_end(self) -> str:
+        """The reason where no strategy gives one."""
+        return "no strategy ended it" if self.budget.left() else "the time was up before a strategy ended it"
 
     def _end(self, **fields: object) -> Settlement:
         known = {

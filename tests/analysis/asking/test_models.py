@@ -133,6 +133,16 @@ def test_what_training_returns_knows_its_task():
         assert found.about in ("parity", "odd-parity") or "parity" in found.about
 
 
+def test_what_training_returns_goes_into_every_analysis():
+    settings = {"run.steps": 1, "run.test_sequences": 4, "run.test_lengths": [4]}
+    found = nr.train("parity", arch="lstm", settings=settings)
+    ((_, model),) = found
+    for source in (model, found):
+        assert nr.extract(source, budget=Budget(seconds=2)).target == "parity"
+    with pytest.raises(InputError, match=r"nerode.ask"):
+        nr.extract(table())
+
+
 class Bad(nn.Module):
     """A model with one fault."""
 

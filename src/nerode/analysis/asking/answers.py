@@ -507,7 +507,7 @@ class _Asking:
     def _places(self, asked: Subject, word: tuple[str, ...] | None) -> tuple[WordPlace, ...]:
         """The failing word letter by letter: what is said, what is correct, and the least sure answer."""
         question = asked.question
-        if word is None or question is None or self.module is None or len(word) > _LONGEST_SHOWN:
+        if not word or question is None or self.module is None or len(word) > _LONGEST_SHOWN:
             return ()
         letters = tuple(question.alphabet.encode(word))
         reading = self.subject.reading

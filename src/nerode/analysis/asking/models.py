@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.settle.settling import subject_of_task, to_subject
-from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.analysis.settle.settling import to_subject
+from nerode.analysis.subject import LoadedNetwork, load_subject, trained_network
 from nerode.core import FormatError, InputError, plural, read_fraction
 from nerode.languages import (
     Language,
@@ -33,6 +33,7 @@ from nerode.models.libraries import (
     choose_letters,
     compare_foreign,
     load_causal,
+    longest_input,
     map_foreign,
     read_foreign,
     read_library_files,
@@ -42,7 +43,6 @@ from nerode.models.libraries import (
 from nerode.network import Network
 from nerode.proofs.replay import Subject, make_subject, outward_decoder
 from nerode.records import RESULT, SUBJECT_FILE, Reading, RunRecord, TokenLetters
-from nerode.tasks import build_task
 
 LEAST_PROBABILITY = "0.02"
 """The probability from which a letter may follow, unless another is asked for."""
@@ -175,12 +175,8 @@ def _known(source: Any) -> Subject:
             about = source.origin.language
             return make_subject(about, network=source, about=about)
         case tuple():
-            record, trained = source
-            spec = trained.training_spec if record is None else record.spec
-            return replace(
-                subject_of_task(trained.eval(), build_task(spec.task), weights=weights_of(trained)),
-                name=type(trained).__name__ if record is None else record.title,
-            )
+            found = trained_network(source)
+            return to_subject(found, weights=weights_of(found.model))
         case _:
             assert isinstance(source, LoadedNetwork)
             if source.network is not None:
@@ -344,16 +340,9 @@ def _of_transformers(module: Any, files: LibraryFiles, marks: _Marks, *, name: s
         module=module,
         letters=letters,
         ends=letters.end is not None or marks.end is not None,
-        longest=_longest(files),
+        longest=longest_input(files.config),
         seen=f"{why}, run by transformers",
     )
-
-
-def _longest(files: LibraryFiles) -> int | None:
-    """The number of tokens that a library's config allows."""
-    names = ("max_position_embeddings", "n_positions", "context_length")
-    limits = (files.config.get(name) for name in names)
-    return min((limit for limit in limits if isinstance(limit, int)), default=None)
 
 
 class _OtherScores(Exception):
@@ -390,7 +379,7 @@ def _of_foreign(files: LibraryFiles, marks: _Marks, *, name: str, theirs: Any = 
         module=inside,
         letters=letters,
         ends=ends,
-        longest=_longest(files),
+        longest=longest_input(files.config),
         cap=foreign.described.cap,
         seen=seen,
     )

@@ -19,7 +19,7 @@ from nerode.analysis.extraction.comparison import (
 from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
 from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
 from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import (
     Budget,
     BudgetExceeded,
@@ -143,7 +143,7 @@ class Extraction(Shown):
 
 
 def extract(
-    subject: LoadedNetwork,
+    subject: LoadedNetwork | Any,
     *,
     method: Method | None = None,
     target: Language | None = None,
@@ -158,7 +158,7 @@ def extract(
     """Returns the automaton of a network, compared with what it should be.
 
     Args:
-        subject: the network.
+        subject: the network, or what `nerode.train` returned.
         method: clusters of states, queries (L*), or all states; when None, all
             states of a compiled network, clusters otherwise; queries of words where the state cannot be
             looked at, as in attention.
@@ -176,7 +176,7 @@ def extract(
         InputError: if the method does not fit the network, or nothing says what its scores mean.
         BudgetExceeded: if a compiled network has more states than the budget allows.
     """
-    budget = started(budget)
+    budget, subject = started(budget), trained_network(subject)
     question = question_about(subject, target, kind)
     machine = Machine(subject.model, question)
     chosen = method or _fitting_method(subject, machine)

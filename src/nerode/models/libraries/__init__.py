@@ -15,7 +15,13 @@ if TYPE_CHECKING:
         with_letters,
     )
     from nerode.models.libraries.places import Place, fill_ours, give_theirs
-    from nerode.models.libraries.source import LibraryFiles, choose_letters, read_library_files, read_state
+    from nerode.models.libraries.source import (
+        LibraryFiles,
+        choose_letters,
+        longest_input,
+        read_library_files,
+        read_state,
+    )
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -25,6 +31,8 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.models.libraries.places": "Place fill_ours give_theirs",
         "nerode.models.libraries.formats": "FORMATS load_causal",
-        "nerode.models.libraries.source": "LibraryFiles choose_letters read_library_files read_state",
+        "nerode.models.libraries.source": (
+            "LibraryFiles choose_letters longest_input read_library_files read_state"
+        ),
     },
 )

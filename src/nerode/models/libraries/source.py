@@ -44,6 +44,13 @@ class LibraryFiles:
     tokens: Mapping[str, int] = field(default_factory=dict)
 
 
+def longest_input(config: Mapping[str, Any]) -> int | None:
+    """Returns the largest number of tokens that a library's config allows; None if it names none."""
+    names = ("max_position_embeddings", "n_positions", "context_length")
+    limits = (config.get(name) for name in names)
+    return min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
+
+
 def read_library_files(path: Path) -> LibraryFiles:
     """Returns the files of a model of another library.
 
