@@ -40,7 +40,7 @@ KINDS = ("mamba", "mamba2", "recurrent_gemma", "xlstm", "gpt2", "llama", "lstm",
 STEPS, LOOK, BATCH, LONGEST, WIDTH = 400, 20, 24, 18, 32
 RATE = 1e-2
 LEAST = 0.02
-SECONDS = 4.0
+SECONDS = 2.0
 
 Row = dict[str, Any]
 
