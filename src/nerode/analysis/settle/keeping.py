@@ -188,7 +188,8 @@ def confirmed_settlement(
         if known.status == "refuted" and not _fails_again(loaded, known):
             return None
         seen = _with_length(loaded, known, budget)
-        return replace(seen, method=READ_AGAIN, known=(), steps=None, states=0, undecided=None, claims=())
+        found = replace(seen, method=READ_AGAIN, known=(), tested=0, steps=None, states=0)
+        return replace(found, undecided=None, claims=())
     except InputError:
         return None
 
