@@ -58,8 +58,8 @@ class BenchTarget:
     limit: str
 
 
-_PRODUCTS = "products of matrices"
-_CALLS = "Python, autograd and memory beside the kernels (profiles below)"
+_PRODUCTS = "it is multiplications of matrices, in which torch is as fast"
+_CALLS = "calls from Python, autograd and memory take as long as the cell itself (profiles below)"
 _PAGES = (
     "arrays of 32 MiB go back to the system after each use, and each page of the next is zeroed first: "
     "compare the copy with allocation"
@@ -68,7 +68,7 @@ _BANDWIDTH = "memory bandwidth: a store reads its line first, three times in eig
 _SCAN = "the selective scan and the linear maps (profiles below)"
 _FUSED = "torch's own fused attention, which ours calls"
 _SMALL = "batch, loss, clipping and update beside the kernels (profiles below)"
-_HALVES = "operations that do not halve with two threads, as profiled in the run"
+_HALVES = "some work is done by one thread while the other waits"
 
 TARGETS = (
     BenchTarget(work="gru H 8 ", peer="torch", least=10, limit=_CALLS),
