@@ -78,8 +78,8 @@ def what_does_not_halve(architecture: str) -> str:
     worst = sorted(lost, key=lambda name: -lost[name])[:4]
     named = ", ".join(f"{name} {lost[name]:.1f}" for name in worst if lost[name] > 0)
     return (
-        f"its operations take {sum(two.values()):.1f} ms, on one thread {sum(one.values()):.1f}; most is lost "
-        f"in (ms) {named}"
+        f"its operations take {sum(two.values()):.1f} ms, on one thread {sum(one.values()):.1f}; most is "
+        f"lost in (ms) {named}"
         if named
         else ""
     )
