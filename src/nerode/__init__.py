@@ -112,22 +112,15 @@ def __getattr__(name: str) -> Any:
         raise missing_extra(error) or error from None
 
 
-def _register_displays() -> None:
-    """Tells values of all stages where notebooks find their drawings; nothing is loaded before one asks."""
-    from nerode.core import Displays, register_displays
+def _displays() -> Any:
+    """Returns the drawings and forms of values of all stages, which `nerode.core` asks for at need."""
+    from nerode.core import Displays
+    from nerode.report import draw
+    from nerode.report.notebook import html_of, svg_of
+    from nerode.study.forms import FORMS
 
-    def load() -> Displays:
-        from nerode.report import draw
-        from nerode.report.notebook import html_of, svg_of
-        from nerode.study.forms import FORMS
-
-        return Displays(html=html_of, svg=svg_of, forms={**FORMS, "draw": draw})
-
-    register_displays(load)
+    return Displays(html=html_of, svg=svg_of, forms={**FORMS, "draw": draw})
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_register_displays()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nerode
-from nerode.core import Displays, Shown, doors, register_displays
+from nerode.core import Displays, Shown, doors
 
 ROOT = Path(nerode.__file__).parent
 LAZY = sorted(
@@ -71,21 +71,14 @@ class Value(Shown):
     """Something to be shown."""
 
 
-def test_without_displays_a_value_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doors, "_load", None)
-    assert Value()._repr_html_() is None
-    assert Value()._repr_svg_() is None
-
-
 def test_displays_are_loaded_when_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doors, "_load", None)
     loads: list[str] = []
 
     def load() -> Displays:
         loads.append("loaded")
         return Displays(html=lambda value: f"<b>{type(value).__name__}</b>", svg=lambda value: None)
 
-    register_displays(load)
+    monkeypatch.setattr(doors, "_load", load)
     assert not loads
     assert Value()._repr_html_() == "<b>Value</b>"
     assert Value()._repr_svg_() is None

@@ -316,7 +316,7 @@ def test_a_walk_that_cannot_visit_the_cells_it_knows_in_time_ends_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(work.time, "thread_time", lambda: now)
+    monkeypatch.setattr(work, "_clock", lambda: now)
     count = work.WorkCount(WorkBudget(seconds=16.0))
     count.begin_walk(letters=2)
     # Five cells each second: the six that are known, and then the eighty, may still fit.

@@ -10,14 +10,16 @@ import pytest
 
 from benchmarks.forgeries import hold_coordinate
 from nerode import kernel
+from nerode.kernel.check import read_problem
 from nerode.kernel.claims import Derivation
 from nerode.kernel.domains.coordinates import CellStep
 from nerode.kernel.domains.forms import FormRegion
 from nerode.kernel.domains.spans import SpanRows
 from nerode.kernel.domains.unknowns import UnknownsCell, UnknownsDomain
 from nerode.kernel.domains.words import WordUnits
-from nerode.kernel.guard import PointGuard
+from nerode.kernel.guard import PlainStep, PointGuard
 from nerode.kernel.step import ColumnRows, ExactArithmetic
+from nerode.kernel.work import WorkBudget, WorkCount
 from tests.kernel.cases import compiled
 from tests.kernel.test_covers import DOMAINS, STACK, found
 
@@ -200,3 +202,19 @@ def test_units_that_are_not_those_of_the_layer_are_refused(
     monkeypatch.setattr(WordUnits, "_unrolled", forgetful)
     monkeypatch.setattr("nerode.kernel.domains.ngrams.ModelComparison.derive", lambda *_: Derivation())
     assert "contradicts itself: what stands" in _shown(network, language, method, description)
+
+
+def test_points_are_read_in_floats_as_in_exact_numbers() -> None:
+    """A cell that is trained on classes has points for a decoder, and boxes in floats."""
+    network, language = compiled("s3", "householder")
+    problem = read_problem(network, language, WorkCount(WorkBudget(seconds=10)), ("network", "language"))
+    exact, floats = (PlainStep(problem.network, floats=floats) for floats in (False, True))
+    states = exact.start(), floats.start()
+    for letter in (0, 1, 3, 5, 2, 4, 4):
+        (left, said), (right, got) = (
+            step.run(state, letter % len(problem.network.embedding))
+            for step, state in zip((exact, floats), states, strict=True)
+        )
+        states = left, right
+        assert said == got
+        assert got is not None

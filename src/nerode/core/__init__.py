@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         in_form,
         load_extra,
         missing_extra,
-        register_displays,
         to_frame,
     )
     from nerode.core.errors import (
@@ -91,9 +90,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.core.config": (
             "PLUGIN_GROUPS Reference Registry Work add_plugins from_mapping stream to_mapping work"
         ),
-        "nerode.core.doors": (
-            "Displays MissingExtra Shown attach in_form load_extra missing_extra register_displays to_frame"
-        ),
+        "nerode.core.doors": ("Displays MissingExtra Shown attach in_form load_extra missing_extra to_frame"),
         "nerode.core.errors": (
             "BudgetExceeded FormatError InputError NerodeError NotCompilable PatternError UnknownName plural"
         ),

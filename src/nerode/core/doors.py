@@ -7,9 +7,8 @@ import contracts read them, and once more in the table that it gives to `attach`
 An optional package that is missing gets one sentence (`MissingExtra`), from one table.
 
 A value with a rich display is `Shown`. The drawings are made in `report`, which is on top of everything; core
-only knows that there are some. The package `nerode` registers them (`register_displays`) when its first
-public name is used, and they are loaded when a notebook first asks. A value whose drawing fails is shown as
-text, with a warning that says why.
+only knows that there are some: the package `nerode` names them, and they are loaded when a notebook first
+asks. A value whose drawing fails is shown as text, with a warning that says why.
 """
 
 from __future__ import annotations
@@ -121,19 +120,17 @@ class Displays(NamedTuple):
     forms: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
 
-_load: Callable[[], Displays] | None = None
+def _of_package() -> Displays:
+    """What the package names; it is asked for each time, so that the kernel can be imported alone."""
+    found: Displays = sys.modules["nerode"]._displays()
+    return found
 
 
-def register_displays(load: Callable[[], Displays]) -> None:
-    """Sets where drawings come from; `load` is called each time one is needed, never before."""
-    global _load
-    _load = load
+_load: Callable[[], Displays] = _of_package
 
 
 def in_form(name: str, value: object, **options: Any) -> Any:
     """Returns a value in a form that a later stage makes: "regex", "ltl", "monoid" or "draw"."""
-    if _load is None:
-        raise InputError("import nerode first, which says where the forms of a language come from")
     return _load().forms[name](value, **options)
 
 
@@ -156,8 +153,6 @@ class Shown:
 
 
 def _drawn(form: str, value: Shown) -> str | None:
-    if _load is None:
-        return None
     try:
         draw: Draw = getattr(_load(), form)
         return draw(value)

@@ -193,7 +193,8 @@ class PlainStep:
                 [(name, conjugate(c)) for name, c in zip(decoder.reads, p, strict=True)]
                 for p in decoder.points
             ]
-            products = [real_part(v) for v in self._rows([(0, terms) for terms in points], stream)]
+            products = self._rows([(0, terms) for terms in points], stream)
+            products = products if self.floats else list(map(real_part, products))
             best = 0
             for i, product in enumerate(products):
                 best = i if self._above(product - products[best]) else best
