@@ -19,15 +19,15 @@ INNER = {
 """Modules that other stages may import by themselves, with the reason."""
 
 LINES = {
-    ".": 141,
+    ".": 134,
     "algebra": 9_056,
     "analysis": 9_641,
     "cli": 6_622,
     "compiler": 8_805,
     "conformance": 454,
-    "core": 2_640,
+    "core": 2_632,
     "explorer": 1_956,
-    "kernel": 8_307,
+    "kernel": 8_308,
     "languages": 12_520,
     "models": 23_773,
     "network": 2_830,
