@@ -121,7 +121,7 @@ class Displays(NamedTuple):
 
 
 def _of_package() -> Displays:
-    """What the package names; it is asked for each time, so that the kernel can be imported alone."""
+    """The displays of the package, asked for each time, so that the kernel can be imported alone."""
     found: Displays = sys.modules["nerode"]._displays()
     return found
 
