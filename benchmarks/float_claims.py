@@ -2,7 +2,8 @@
 
     python -m benchmarks float_claims [--languages LANG …] [--arch NAME …] [--seconds S] [--most STATES]
 
-A network is made as `nerode compile` makes it, once for all architectures that get the same one. The claims
+Networks are made as `nerode compile` makes them, by default and by each construction that applies, once for
+all architectures that get the same one. The claims
 of the kernel count, then those of its module in float32, for attention those of the decoder. To predict,
 claims for prefixes of valid words are enough. Smaller languages come first; a line for each verdict without a
 claim, or whose network ended at a budget, then the counts.
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nerode.algebra import profile
-from nerode.compiler import Options, compile_language
+from nerode.compiler import CONSTRUCTIONS, Options, compile_language
 from nerode.core import Budget, BudgetExceeded, NerodeError
 from nerode.kernel import LANGUAGE_TASKS, VALID_PREFIXES, Certificate, Claim
 from nerode.languages import Language
@@ -69,12 +70,17 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
         return None
     predicts = facts.task is VerdictTask.PREDICT
     reasons = []
-    for task in (False, True) if predicts else (False,):
-        options = Options(predicts=task, budget=Budget(seconds=seconds).start())
+    properties = ARCHITECTURES[architecture].properties
+    fitting = [name for name, row in CONSTRUCTIONS.items() if row.architecture(properties)]
+    plain = Options()
+    ways = [plain, replace(plain, exact_floats=True), *([replace(plain, predicts=True)] if predicts else [])]
+    for way in (*ways, *(replace(plain, construction=name) for name in fitting)):
+        options = replace(way, budget=Budget(seconds=seconds).start())
         try:
             network = compile_language(facts.language, architecture, options, facts=whole)
         except NerodeError as refusal:
-            reasons.append(f"{type(refusal).__name__}: {refusal}")
+            if way is plain or isinstance(refusal, BudgetExceeded):
+                reasons.append(f"{type(refusal).__name__}: {refusal}")
             continue
         key = network_hash(replace(network, target="", origin=replace(network.origin, route="")))
         if key not in known:

@@ -245,4 +245,5 @@ OFFSET_COUNTING = Construction(
     language=bursts,
     architecture=linear & time_invariant & diagonal & complex_gates & can_hold,
     build=compile_offset_counting,
+    predicts_only=True,
 )

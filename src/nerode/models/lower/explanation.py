@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from nerode.compiler import CONSTRUCTIONS
 from nerode.core import Budget, started
 from nerode.languages import Legal
 from nerode.models.base import State
@@ -45,11 +46,12 @@ class Explanation:
 
 @dataclass(slots=True)
 class _Level:
-    """Words of one length in shortlex order, with the states of both after each."""
+    """Words of one length in shortlex order, with the states of both after each, and the answers."""
 
     words: list[tuple[int, ...]]
     exact: list[NetworkState]
     state: State
+    answers: list[Legal]
 
 
 def compare_answers(
@@ -77,10 +79,11 @@ def compare_answers(
         if not _agrees(empty, [network.decoder.empty]).all():
             return Explanation(words=0, length=0, word=())
         read = 1
-    level = _Level([()], [interpreter.start()], model.initial_state(1))
+    predicts = _predicts(network.origin.construction)
+    level = _Level([()], [interpreter.start()], model.initial_state(1), [network.decoder.empty])
     for reached in range(length):
-        following = _Level([], [], {})
-        for part in _next_level(level, interpreter, model, most - read):
+        following = _Level([], [], {}, [])
+        for part in _next_level(level, interpreter, model, most - read, predicts=predicts):
             words, answers, scores, exact, state = part
             wrong = (~_agrees(scores, answers)).nonzero()
             if len(wrong):
@@ -88,23 +91,39 @@ def compare_answers(
             read += len(words)
             following.words += words
             following.exact += exact
+            following.answers += answers
             following.state = _joined(following.state, state)
             if budget.elapsed() > budget.seconds:
                 return Explanation(words=read, length=reached)
-        if len(following.words) < len(level.words) * len(network.alphabet):
+        if read >= most or not following.words:
             return Explanation(words=read, length=reached)
         level = following
     return Explanation(words=read, length=length)
+
+
+def _predicts(construction: str) -> bool:
+    """Whether a network is for valid prefixes only."""
+    return construction in CONSTRUCTIONS and CONSTRUCTIONS[construction].predicts_only
 
 
 _Part = tuple[list[tuple[int, ...]], list[Legal], Tensor, list[NetworkState], State]
 
 
 @torch.no_grad()
-def _next_level(level: _Level, interpreter: Interpreter, model: Model, most: int) -> Iterator[_Part]:
-    """Yields the words that are one letter longer, in batches, with answers, scores and states."""
+def _next_level(
+    level: _Level, interpreter: Interpreter, model: Model, most: int, *, predicts: bool
+) -> Iterator[_Part]:
+    """Yields the words that are one letter longer, in batches, with answers, scores and states.
+
+    A network for valid prefixes is asked of the letters alone that it calls legal.
+    """
     letters = len(interpreter.network.alphabet)
-    pairs = [(row, letter) for row in range(len(level.words)) for letter in range(letters)][: max(0, most)]
+    pairs = [
+        (row, letter)
+        for row, answer in enumerate(level.answers)
+        for letter in range(letters)
+        if not predicts or letter in answer.symbols
+    ][: max(0, most)]
     for first in range(0, len(pairs), _BATCH):
         part = pairs[first : first + _BATCH]
         rows = torch.tensor([row for row, _ in part])

@@ -49,6 +49,8 @@ BY_NAME = "the compiler writes it for a language that is given by its name"
 NOT_WRITTEN = "the construction is proved, and the compiler does not write it"
 NO_TALLY = "its network is proved in exact arithmetic, in floats up to a length: a sum of events stops"
 LIMIT_PAIR = "a write of ±1 beside a gate of 1 is a limit of its pairs; the record writes with finite weights"
+NO_ROTARY = "the compiler writes no decoder whose queries and keys are turned by their positions"
+ON_PREFIXES = "the compiler writes decoders for all words, which need a window here"
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

@@ -20,6 +20,7 @@ from nerode.verdict.classes import (
     never_holds,
     nonnegative,
     plain_state,
+    rotated_heads,
     time_invariant,
     unit_gates,
 )
@@ -58,6 +59,7 @@ from nerode.verdict.theorems.base import (
     MARGIN,
     METRIC,
     NO_FLOAT,
+    NO_ROTARY,
     NO_TALLY,
     NOT_WRITTEN,
     QUOTIENT,
@@ -98,6 +100,7 @@ ROWS = (
         senses=frozenset(Sense),
         model=TAME,
         reason=lambda f: "the current letter decides, no memory is needed",
+        no_network=(NoNetwork(reason=NO_ROTARY, architecture=rotated_heads),),
     ),
     yes(
         name="exact-registers-fixed-gates",

@@ -7,6 +7,8 @@ docs/theory/attention.md has the arguments.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nerode.core import Reference
 from nerode.verdict.classes import (
     ClassCondition,
@@ -20,6 +22,7 @@ from nerode.verdict.classes import (
 )
 from nerode.verdict.facts import (
     Facts,
+    LanguageCondition,
     bracket_stack,
     c_rasp,
     clocked_local,
@@ -30,13 +33,15 @@ from nerode.verdict.facts import (
     solvable,
     star_free,
 )
-from nerode.verdict.records import Bits, Provenance
+from nerode.verdict.records import Bits, Provenance, VerdictTask
 from nerode.verdict.theorems.base import (
     EXACT,
     FINITE,
     FLOATS,
     HARD,
     IEEE,
+    NO_ROTARY,
+    ON_PREFIXES,
     SOFT,
     TAME,
     TC0,
@@ -66,6 +71,11 @@ _diagonal_hybrid = ClassCondition(
 _clocked_hybrid = ClassCondition(
     "nonnegative diagonal layers and softmax attention with periodic vectors",
     lambda c: c.parts == ("mamba", "transformer-periodic"),
+)
+
+_on_prefixes_alone = LanguageCondition(
+    "letter-constant on valid prefixes alone",
+    lambda f: f.task is VerdictTask.PREDICT and not replace(f, task=VerdictTask.RECOGNISE).letter_constant,
 )
 
 ROWS = (
@@ -120,6 +130,7 @@ ROWS = (
         model=FLOATS,
         assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
+        no_network=(NoNetwork(reason=ON_PREFIXES, language=_on_prefixes_alone, architecture=_plain),),
     ),
     no(
         name="soft-floats-regular",
@@ -321,6 +332,7 @@ ROWS = (
         model=FLOATS,
         assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
+        no_network=(NoNetwork(reason=NO_ROTARY),),
     ),
     no(
         name="rotary-no-periods",
