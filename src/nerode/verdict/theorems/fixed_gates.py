@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     WayOfCounting,
     above_minus_half,
+    averaging_heads,
     can_fade,
     can_hold,
     complex_gates,
@@ -21,11 +24,13 @@ from nerode.verdict.classes import (
     nonnegative,
     plain_state,
     rotated_heads,
+    sloped_heads,
     time_invariant,
     unit_gates,
 )
 from nerode.verdict.facts import (
     Facts,
+    LanguageCondition,
     clocked_counts,
     group_language,
     in_class,
@@ -62,6 +67,7 @@ from nerode.verdict.theorems.base import (
     NO_ROTARY,
     NO_TALLY,
     NOT_WRITTEN,
+    ON_PREFIXES,
     QUOTIENT,
     RATIONAL_ANGLES,
     TAME,
@@ -90,6 +96,11 @@ _FADING_REGISTERS = (
 )
 """Windows, flags and a counted depth have networks with gates of 1."""
 
+_on_prefixes_alone = LanguageCondition(
+    "settled by a letter on valid prefixes alone",
+    lambda f: f.task is VerdictTask.PREDICT and not replace(f, task=VerdictTask.RECOGNISE).letter_decides,
+)
+
 ROWS = (
     yes(
         name="letter-decides",
@@ -100,7 +111,12 @@ ROWS = (
         senses=frozenset(Sense),
         model=TAME,
         reason=lambda f: "the current letter decides, no memory is needed",
-        no_network=(NoNetwork(reason=NO_ROTARY, architecture=rotated_heads),),
+        no_network=(
+            NoNetwork(reason=NO_ROTARY, architecture=rotated_heads),
+            NoNetwork(
+                reason=ON_PREFIXES, language=_on_prefixes_alone, architecture=averaging_heads & ~sloped_heads
+            ),
+        ),
     ),
     yes(
         name="exact-registers-fixed-gates",
