@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nerode.core import Budget, InputError, claim_file, claim_folder, plural, to_mapping, write_atomically
-from nerode.proofs import Claim
+from nerode.proofs import MODEL_FOLDER, Claim, read_float_certificate, read_language
 from nerode.records import (
     REFUTED,
     WEIGHTS,
@@ -23,7 +23,7 @@ from nerode.records import (
 
 if TYPE_CHECKING:
     from nerode.models.exports import Compared
-    from nerode.proofs.replay import Subject
+    from nerode.proofs.replay import Replayed, Subject
 
 NOTE_FORMAT = "nerode-export"
 
@@ -146,10 +146,16 @@ def replayed_claims(
 ) -> tuple[tuple[Claim, ...], tuple[ModelClaim, ...]]:
     """Returns the proofs about the weights in a folder, replayed here, and all that is known of them."""
     from nerode.proofs.floats import known
-    from nerode.proofs.replay import replay_settled
+    from nerode.proofs.replay import replay_settled, replay_weights
 
     dtype = subject.record.network.dtype
     settled: Settlement | None = read_settlement(folder)
+    written = folder.resolve()
+    if settled is None and written.name == MODEL_FOLDER and read_float_certificate(written, str(dtype)):
+        replays = list(replay_weights(written.parent, read_language(written.parent), budget=budget))
+        _require(folder, replays)
+        proofs = tuple(claim for seen in replays for claim in seen.claims if claim.dtype == dtype)
+        return proofs, known(proofs)
     if settled is None or settled.status == "unsettled":
         reason = "Nobody asked." if settled is None else f"{settled.reason}."
         return (), (unexamined(f"Nothing is proved of these weights. {reason}", dtype=dtype),)
@@ -161,11 +167,14 @@ def replayed_claims(
         claim = ModelClaim(scope=REFUTED, says=says, dtype=dtype, length=len(settled.word), word=word)
         return (), (claim,)
     found = replay_settled(folder, subject, budget=budget)
-    if found.failure is not None:
-        raise InputError(
-            f"the certificate in {folder} does not hold: {found.failure.what}; nothing was written"
-        )
+    _require(folder, [found])
     return found.claims, known(found.claims)
+
+
+def _require(folder: Path, replays: Sequence[Replayed]) -> None:
+    """Raises InputError if a certificate in a folder does not hold."""
+    if failure := next((seen.failure for seen in replays if seen.failure), None):
+        raise InputError(f"a certificate in {folder} does not hold: {failure.what}; nothing was written")
 
 
 def write_card(folder: Path, *, trusted: bool, budget: Budget) -> None:

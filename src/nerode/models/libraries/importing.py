@@ -156,7 +156,7 @@ def compare_foreign(foreign: ForeignModel, *, seed: int = 0) -> tuple[float | No
         return None, f"{foreign.library} is not installed, so the outputs were not compared"
     charge()
     most = (foreign.files.config.get("context_length"), foreign.described.longest)
-    length = min(_LENGTH, *(int(limit) for limit in most if limit))
+    length = min([_LENGTH, *(int(limit) for limit in most if limit)])
     generator = torch.Generator().manual_seed(seed)
     letters = torch.randint(0, foreign.vocabulary, (_BATCH, length), generator=generator)
     with torch.no_grad(), silence_libraries():
