@@ -22,7 +22,7 @@ LINES = {
     ".": 134,
     "algebra": 9_056,
     "analysis": 9_641,
-    "cli": 6_622,
+    "cli": 6_631,
     "compiler": 8_806,
     "conformance": 454,
     "core": 2_632,
