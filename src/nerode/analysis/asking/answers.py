@@ -46,6 +46,7 @@ from nerode.languages.pastltl import to_text as formula_text
 from nerode.languages.regex import dfa_to_regex, to_text
 from nerode.models import fixed_bits
 from nerode.models.network_module import load_model
+from nerode.proofs import Refutation
 from nerode.proofs.floats import SettleSettings, distances, settle
 from nerode.proofs.replay import Subject
 from nerode.records import Reading, Settlement
@@ -256,9 +257,22 @@ def _knows_letters(source: Any) -> bool:
     return not plain or hasattr(source, "training_spec")
 
 
-def settle_about(subject: Subject, settings: SettleSettings, budget: Budget) -> Settlement:
-    """Returns the settlement of a subject about its question: the end of `ask` and of `prove --language`."""
-    return settle(subject, settings=settings, budget=budget).settlement
+def settle_about(
+    subject: Subject, settings: SettleSettings, budget: Budget, *, failing: Word | None = None
+) -> Settlement:
+    """Returns the settlement of a subject about its question: the end of `ask` and of `prove --language`.
+
+    Args:
+        subject: with its question.
+        settings: how far to search.
+        budget: limits the seconds.
+        failing: a word that is known to fail; it is read again.
+    """
+    tests: list[tuple[int, Refutation | None]] = []
+    if failing is not None:
+        names = tuple(subject.asked.alphabet.symbols[letter] for letter in failing)
+        tests = [(len(failing), Refutation(word=names, at=len(names), expected=(), got=()))]
+    return settle(subject, tests=tests, settings=settings, budget=budget).settlement
 
 
 class _Asking:
@@ -317,22 +331,25 @@ class _Asking:
         probe, budget = self._probe(), self.budget.part(_LEARNING)
         learner = QueryLearner(machine, word_search(machine, probe), states=_MOST_STATES, budget=budget)
         tried: list[tuple[Subject, Settlement]] = []
-        hypothesis, _ = learner.learn()
+        hypothesis, failing = learner.learn()
         while True:
+            if failing is not None:
+                # It is no automaton of this size: the one that holds furthest beyond its own size says most.
+                hypothesis, failing = max(learner.failed, key=lambda pair: len(pair[1]) - pair[0].num_states)
             asked = self._asking(hypothesis, machine)
             budget = self.budget.part(_ROUND)
-            settlement = settle_about(asked, self.settings, budget)
+            settlement = settle_about(asked, self.settings, budget, failing=failing)
             self.on_part("settlement") if not tried else None
             tried.append((asked, settlement))
             word = settlement.word
-            if word is None or learner.full or not self.budget.left():
+            if word is None or failing is not None or learner.full or not self.budget.left():
                 break
             letters = tuple(machine.alphabet.encode(word))
             if len(letters) > 2 * hypothesis.num_states + _UNKNOWN_LENGTH:
                 break
             if not learner.refine(hypothesis, letters):
                 break
-            hypothesis, _ = learner.learn()
+            hypothesis, failing = learner.learn()
         # Of several hypotheses that were all refuted, the one that holds longest says most.
         asked, settlement = max(tried, key=lambda pair: (pair[1].word is None, len(pair[1].word or ())))
         assert isinstance(asked.question, LanguageQuestion)

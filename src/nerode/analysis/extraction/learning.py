@@ -213,6 +213,7 @@ class QueryLearner:
         self._access: list[Word] = [()]
         self.full = False
         self.rounds = 0
+        self.failed: list[tuple[Moore, Word]] = []
 
     def hypothesis(self) -> Moore:
         """Returns the smallest machine that agrees with the table, which is closed first."""
@@ -250,6 +251,8 @@ class QueryLearner:
         while True:
             hypothesis = self.hypothesis()
             word = self._find(hypothesis)
+            if word is not None:
+                self.failed.append((hypothesis, word))
             if word is None or self.full or not self._budget.left() or not self.refine(hypothesis, word):
                 return hypothesis, word
 
