@@ -21,7 +21,7 @@ INNER = {
 LINES = {
     ".": 134,
     "algebra": 9_056,
-    "analysis": 9_641,
+    "analysis": 9_661,
     "cli": 6_631,
     "compiler": 8_806,
     "conformance": 454,
