@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -379,12 +380,16 @@ def test_random_automata_come_back(dfa: Dfa) -> None:
     assert again == language
 
 
-def test_named_languages_read_from_a_file_can_be_sampled_and_others_say_that_they_cannot() -> None:
+@pytest.mark.parametrize("rename", [False, True], ids=["named", "renamed"])
+def test_counter_languages_read_from_a_file_draw_all_their_words(rename: bool) -> None:
     rng = stream(0, "description")
     language = find_language("shuffle-2")
-    assert language.accepts(through_json(language).sample(10, rng))
-    with pytest.raises(InputError, match="does not say how to sample"):
-        through_json(renamed(language)).sample(10, rng)
+    read = through_json(renamed(language) if rename else language)
+    words = {word for word in itertools.product(range(4), repeat=4) if language.accepts(word)}
+    assert len(words) == 10
+    assert {read.sample(4, rng) for _ in range(400)} == words
+    with pytest.raises(InputError, match="no word of length 3"):
+        read.sample(3, rng)
 
 
 def test_a_file_is_not_believed_about_its_family() -> None:
