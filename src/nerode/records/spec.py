@@ -65,6 +65,7 @@ _LEFT_OUT_OF_KEY_WHEN_UNSET = (
 _LEFT_OUT_OF_SPEC_WHEN_UNSET = (
     ("model", "theory"),
     ("model", "embedding"),
+    ("model", "beginning"),
     ("optimiser", "floor"),
     ("run", "aids"),
     ("run", "exact"),
@@ -74,6 +75,9 @@ _LEFT_OUT_OF_SPEC_WHEN_UNSET = (
     ("run", "stop", "length"),
 )
 """Fields that are younger than old records, which are written again as they were."""
+
+_LEFT_OUT_OF_MODEL_AT_DEFAULT = {"embedding_norm": "none", "norm_epsilon": 1e-5}
+"""Such fields whose default is not empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -465,7 +469,11 @@ class TrainSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Returns the spec as plain values for JSON."""
-        return _without_unset(to_mapping(self), _LEFT_OUT_OF_SPEC_WHEN_UNSET)
+        plain = _without_unset(to_mapping(self), _LEFT_OUT_OF_SPEC_WHEN_UNSET)
+        for name, default in _LEFT_OUT_OF_MODEL_AT_DEFAULT.items():
+            if plain["model"][name] == default:
+                del plain["model"][name]
+        return plain
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> TrainSpec:
