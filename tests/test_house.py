@@ -32,7 +32,7 @@ LINES = {
     "models": 23_792,
     "network": 2_830,
     "proofs": 13_275,
-    "records": 3_370,
+    "records": 3_378,
     "report": 7_820,
     "reproduce": 2_952,
     "study": 2_454,
