@@ -14,6 +14,7 @@ from nerode.languages import Dyck, Language, language_hash
 from nerode.models import Model, dtype_of
 from nerode.network import Interpreter, Network, network_to_json
 from nerode.proofs.proving import Unproved
+from nerode.proofs.replay.forms import number_of
 from nerode.proofs.replay.listing import fingerprint
 from nerode.proofs.replay.sums import METHOD, replay_sums, sums_claim
 
@@ -117,7 +118,7 @@ def _evidence(model: Model, network: Network, language: Language, task: str, exa
 
 
 def _values(states: Any) -> Floats:
-    return np.array([float(value) for layer in states for value in layer])
+    return np.array([number_of(value) for layer in states for value in layer])
 
 
 def _row(state: dict[str, torch.Tensor]) -> Floats:
