@@ -134,7 +134,8 @@ def test_one_artefact_is_printed_and_written(folder):
     assert {claim["length"] for claim in found["claims"] if claim["about"] == "weights"} == {"all", 10_000}
     shown = run("compile", "(ab)*", "--to", "mamba").out
     assert shown.startswith(
-        "(ab)* for mamba: published surroundings, 3 blocks of width 32 for 2 recurrent layers, 21,824 parameters"
+        "(ab)* for mamba: published surroundings, 3 blocks of width 32 for 2 recurrent layers, "
+        "21,824 parameters"
     )
     assert "explained by network.json (same answers on all words to length 8)" in shown
     assert all(line.startswith("the exact network: ✓") for line in shown.splitlines() if "closure" in line)
