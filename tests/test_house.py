@@ -31,7 +31,7 @@ LINES = {
     "languages": 12_520,
     "models": 23_792,
     "network": 2_830,
-    "proofs": 13_275,
+    "proofs": 13_276,
     "records": 3_378,
     "report": 7_820,
     "reproduce": 2_952,
