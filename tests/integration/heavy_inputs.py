@@ -443,3 +443,8 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
     for flag in ("--noisy", "--held-out=0"):
         yield f"learn {flag}", ["learn", "labelled.tsv", flag, "-o", "learned"]
     yield "import", ["import", "wide.safetensors", "-o", "imported"]
+    letters = ["--letters", "ab", "-o", "answer.html"]
+    yield "ask cell", ["ask", "wide.safetensors", *letters]
+    yield "ask cell language", ["ask", "wide.safetensors", *letters, "--language", "(a|b)*a(a|b){12}"]
+    for name in ("net-window", "net-lstm", "run-parity", "run-s5"):
+        yield f"ask {name}", ["ask", name, "-o", "answer.html"]

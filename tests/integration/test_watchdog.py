@@ -10,6 +10,7 @@ import click
 import pytest
 
 from nerode.cli.main import COMMANDS, nerode
+from nerode.cli.mcp import SECONDS as TOOL_SECONDS
 from tests.integration.heavy_inputs import HeavyCase, cases, make_corpus, make_quick_corpus
 from tests.integration.watchdog import measure, warm_up
 
@@ -19,8 +20,8 @@ MOST_BYTES = 4 << 30
 CODES = {0, 1, 2, 3}
 """An answer, a negative answer, a message that says why there is none, or `prove` without an end."""
 
-UNLIMITED = {"list", "explore"}
-"""Commands that list what is built in, and the server, whose requests have limits of their own."""
+UNLIMITED = {"list", "explore", "mcp"}
+"""Commands that list what is built in, and servers, whose requests have limits of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,7 @@ def test_every_command_that_computes_has_a_budget_and_a_case() -> None:
 
 def test_the_page_of_limits_says_what_the_commands_do() -> None:
     text = Path(__file__).parents[2].joinpath("docs", "limits.md").read_text()
+    assert f"each ends after {TOOL_SECONDS} seconds" in text
     stated = {}
     for names, seconds, sizes in re.findall(r"^\| (`.*`) \| ([^|]*) \| (yes|no) \|$", text, flags=re.M):
         for name in re.findall(r"`([a-z]+)`", names):

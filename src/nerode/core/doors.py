@@ -31,7 +31,6 @@ EXTRAS = {
     "submitit": "slurm",
     "tensorboard": "tensorboard",
     "wandb": "wandb",
-    "aalpy": "extract",
     "matplotlib": "plots",
     "pandas": "frames",
     "starlette": "explore",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+
+import aalpy
 import numpy as np
 import pytest
 
@@ -50,6 +53,25 @@ def test_the_smallest_automaton_is_the_smallest():
     for word, answer in known.items():
         assert found.table.answer(word) == answer
         assert merge_states(known, 2).answer(word) == answer
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_merging_ends_as_that_of_aalpy_does(seed):
+    rng = np.random.default_rng(seed)
+    moves, accepts = rng.integers(0, 5, (5, 2)), rng.integers(0, 2, 5)
+    known = {}
+    for length in rng.integers(0, 12, 400).tolist():
+        word, state = tuple(rng.integers(0, 2, length).tolist()), 0
+        for letter in word:
+            state = moves[state, letter]
+        known[word] = int(accepts[state])
+    own = merge_states(known, 2)
+    theirs = aalpy.run_RPNI(list(known.items()), "moore", print_info=False)
+    assert own.num_states == len(theirs.states)
+    assert not own.unseen_moves
+    for word in itertools.product(range(2), repeat=10):
+        theirs.reset_to_initial()
+        assert own.answer(word) == [theirs.step(letter) for letter in word][-1]
 
 
 def test_the_only_one_of_its_size_is_said_only_where_it_is():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from nerode.core import load_extra
 from nerode.languages import Word
 
 Numbers = npt.NDArray[np.int64]
@@ -180,22 +179,74 @@ class _Search:
 def merge_states(known: Mapping[Word, int], letters: int) -> MachineTable:
     """Returns a machine that agrees with all answers, by merging states of the tree of prefixes.
 
-    Implements: [OncinaGarcia1992] as AALpy has it. The machine need not be the smallest.
-
-    Raises:
-        MissingExtra: if AALpy is not installed.
+    Implements: [OncinaGarcia1992]. The next state is one step from the earliest settled state. The machine
+    need not be the smallest.
     """
-    aalpy = load_extra("aalpy.learning_algs")
-    model = aalpy.run_RPNI([(word, answer) for word, answer in known.items()], "moore", print_info=False)
-    number, order = {id(model.initial_state): 0}, [model.initial_state]
-    rows, answers = [], []
-    for state in order:
-        row = [UNKNOWN] * letters
-        for letter, target in state.transitions.items():
-            if id(target) not in number:
-                number[id(target)] = len(order)
-                order.append(target)
-            row[letter] = number[id(target)]
-        rows.append(row)
-        answers.append(state.output if isinstance(state.output, int) else UNKNOWN)
-    return MachineTable(moves=np.array(rows, dtype=np.int64), answers=np.array(answers, dtype=np.int64))
+    tree, settled = _PrefixTree(known, letters), [0]
+    while found := tree.next_move(settled):
+        source, letter, state = found
+        if not any(tree.merge(target, state, source, letter) for target in settled):
+            settled.append(state)
+    number = {state: row for row, state in enumerate(settled)} | {UNKNOWN: UNKNOWN}
+    moves = [[number[target] for target in tree.moves[state]] for state in settled]
+    answers = [tree.answers[state] for state in settled]
+    return MachineTable(moves=np.array(moves, dtype=np.int64), answers=np.array(answers, dtype=np.int64))
+
+
+class _PrefixTree:
+    """The prefixes of words as states, some of which are merged."""
+
+    def __init__(self, known: Mapping[Word, int], letters: int) -> None:
+        self.moves, self.answers = [[UNKNOWN] * letters], [UNKNOWN]
+        for word, answer in sorted(known.items(), key=lambda item: (len(item[0]), item[0])):
+            state = 0
+            for letter in word:
+                if self.moves[state][letter] == UNKNOWN:
+                    self.moves[state][letter] = len(self.moves)
+                    self.moves.append([UNKNOWN] * letters)
+                    self.answers.append(UNKNOWN)
+                state = self.moves[state][letter]
+            self.answers[state] = answer
+
+    def next_move(self, settled: Sequence[int]) -> tuple[int, int, int] | None:
+        """Returns the first move from a settled state to one that is not, with that state; None without."""
+        known = {UNKNOWN, *settled}
+        for state in settled:
+            for letter, target in enumerate(self.moves[state]):
+                if target not in known:
+                    return state, letter, target
+        return None
+
+    def merge(self, target: int, state: int, source: int, letter: int) -> bool:
+        """Merges the tree below a state into another state; without effect where two answers differ.
+
+        Args:
+            target: the other state.
+            state: has a tree below it; nothing but the move from `source` by `letter` leads to it.
+            source: of that move.
+            letter: of that move.
+        """
+        undo_moves, undo_answers = [(source, letter, state)], list[int]()
+        self.moves[source][letter] = target
+        pairs = [(target, state)]
+        for own, other in pairs:
+            answer = self.answers[other]
+            if answer != UNKNOWN:
+                if self.answers[own] == UNKNOWN:
+                    self.answers[own] = answer
+                    undo_answers.append(own)
+                elif self.answers[own] != answer:
+                    for place, move, before in reversed(undo_moves):
+                        self.moves[place][move] = before
+                    for place in undo_answers:
+                        self.answers[place] = UNKNOWN
+                    return False
+            for move, after in enumerate(self.moves[other]):
+                if after == UNKNOWN:
+                    continue
+                if self.moves[own][move] == UNKNOWN:
+                    self.moves[own][move] = after
+                    undo_moves.append((own, move, UNKNOWN))
+                else:
+                    pairs.append((self.moves[own][move], after))
+        return True
