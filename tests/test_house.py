@@ -21,11 +21,11 @@ INNER = {
 LINES = {
     ".": 134,
     "algebra": 9_056,
-    "analysis": 9_661,
+    "analysis": 9_712,
     "cli": 6_631,
     "compiler": 8_806,
     "conformance": 454,
-    "core": 2_632,
+    "core": 2_631,
     "explorer": 1_956,
     "kernel": 8_308,
     "languages": 12_520,
