@@ -61,3 +61,10 @@ def test_draw_writes_what_it_says(tmp_path: Path) -> None:
         "bytes": len(path.read_text()),
     }
     assert find_language("tomita-3").name in path.read_text()
+
+
+def test_a_star_free_expression_is_the_same_language() -> None:
+    text = run("convert", "tomita-2", "--as", "star-free").out.strip()
+    assert "*" not in text
+    assert run("diff", "tomita-2", text).out.startswith("equal")
+    assert "not star-free" in run("convert", "parity", "--as", "star-free").err

@@ -19,6 +19,7 @@ from nerode.algebra.records import (
     Membership,
     Profile,
 )
+from nerode.algebra.star_free_expressions import dfa_to_star_free
 from nerode.algebra.subgroups import IDENTITY, CosetAction, Members, ProductTable, Subgroup
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Profile",
     "Subgroup",
     "cycles",
+    "dfa_to_star_free",
     "eggbox",
     "find_counter",
     "green",

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from nerode.algebra import green, transition_monoid
+from nerode.algebra import dfa_to_star_free, green, transition_monoid
 from nerode.algebra.cascades import dfa_to_formula
 from nerode.cli.options import PATH, Command, LanguageReading, budgeted, force_option, language_options
 from nerode.core import Budget, InputError, claim_file, plural, write_atomically
@@ -59,6 +59,8 @@ def monoid_tables(dfa: Dfa, budget: Budget) -> dict[str, Any]:
 def _text_of(form: str, dfa: Dfa, budget: Budget) -> str:
     if form == "regex":
         return regex_text(dfa_to_regex(dfa, budget))
+    if form == "star-free":
+        return regex_text(dfa_to_star_free(dfa, budget))
     if form == "ltl":
         return formula_text(dfa_to_formula(dfa, budget))
     if form == "monoid":
@@ -66,7 +68,7 @@ def _text_of(form: str, dfa: Dfa, budget: Budget) -> str:
     return FORMATS[form].write(dfa)
 
 
-TEXTS = ("regex", "ltl", "monoid", *FORMATS)
+TEXTS = ("regex", "star-free", "ltl", "monoid", *FORMATS)
 """What can be printed of an automaton."""
 
 
@@ -106,14 +108,16 @@ def convert(
 ) -> None:
     """Write the minimal automaton of LANG in another format, or as an expression or a table.
 
-    Formats: att, dot, jff, json (automata); regex (a regular expression); ltl (a formula of past temporal
-    logic, for star-free languages); monoid (elements, products and Green's relations as JSON).
+    Formats: att, dot, jff, json (automata); regex (a regular expression); for star-free languages star-free
+    (an expression with complements and no star) and ltl (a formula of past temporal logic); monoid (elements,
+    products and Green's relations as JSON).
 
     \b
     nerode convert tomita-3 -o tomita-3.jff
     nerode convert model.dot --as regex
     nerode convert "(ab)*" --and "[ab]*bb[ab]*" --complement -o rest.att
     nerode convert "[ab]*a[ab]*" --as ltl
+    nerode convert "(ab)*" --as star-free
     nerode convert "a*b*c" --before c --reverse --as regex
     """
     if form is None and out is None:
