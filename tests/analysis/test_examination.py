@@ -88,7 +88,8 @@ def test_a_compiled_network_clusters_by_the_states_of_its_automaton(tmp_path):
     assert clusters.untrained is None
     assert found.context is not None
     assert found.context.by_intervention == 12
-    assert "needs a `transition()` method" in found.left_out["spectra"]
+    assert "spectra" not in found.left_out
+    assert [s.radius for layer in found.spectra for s in layer.spectra] == [1.0, 1.0]
 
 
 def test_a_word_of_ones_own(run):
@@ -106,3 +107,20 @@ def test_a_word_of_ones_own(run):
 def test_options_are_checked(wrong):
     with pytest.raises(InputError):
         AnalysisOptions(**wrong)
+
+
+def test_the_matrix_of_an_n_gram_network_has_the_eigenvalue_0_alone(tmp_path):
+    """Proposition 4.6: the window is one power of the matrix, which is nilpotent."""
+    pairs = tmp_path / "pairs.rules"
+    pairs.write_text("a b -> c\nb c -> a\nc a -> b\nb a -> $\n")
+    network = nr.compile_language(nr.language(str(pairs)), to="ssm")
+    write_folder(tmp_path / "n", network, nr.language(str(pairs)))
+    (spectrum,) = analyse(load_subject(tmp_path / "n"), parts=("spectra",)).spectra
+    assert {s.radius for s in spectrum.spectra} == {0.0}
+
+
+def test_a_network_with_complex_states_says_so(tmp_path):
+    language = nr.language("z3")
+    write_folder(tmp_path / "n", nr.compile_language(language, to="complex-diagonal"), language)
+    found = analyse(load_subject(tmp_path / "n"), parts=("spectra",))
+    assert "complex" in found.left_out["spectra"]

@@ -17,7 +17,6 @@ from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, s
 from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import Budget, InputError, started
 from nerode.models import Model, as_layered
-from nerode.models.network_module import CompiledModel
 from nerode.records import Analysis, Forgetting, LayerSpectrum, StateClusters
 from nerode.tasks import FlipFlop, NgramText
 
@@ -113,13 +112,9 @@ class _Examination:
         probe = draw_probe(self.subject, count=_MANY, length=self.options.length, seed=self.options.seed)
         word = self._word(probe)
         model = self.subject.model
-        found: tuple[LayerSpectrum, ...] = ()
-        if isinstance(model, CompiledModel):
-            self.left_out["spectra"] = f"needs a `transition()` method, which {type(model).__name__} lacks"
-        if not isinstance(model, CompiledModel):
-            found = self._try("spectra", lambda: spectra(as_layered(model), _first(probe, _FEW))) or ()
-            if not found:
-                self.left_out.setdefault("spectra", "no layer keeps a state of fixed size")
+        found = self._try("spectra", lambda: spectra(as_layered(model), _first(probe, _FEW))) or ()
+        if not found:
+            self.left_out.setdefault("spectra", "no layer keeps a state of fixed size")
         self._tell("spectra")
         seed = self.options.seed
         makers: dict[str, Callable[[], Any]] = {

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from nerode.analysis.probes import ProbeWords, plain
+from nerode.core import InputError
 from nerode.models import (
     MOST_STATES,
     DenseTransition,
@@ -250,9 +251,14 @@ def derivative_maps(layer: SequenceLayer | OwnLayer, x: Tensor) -> StepMaps | No
     """Returns the derivative of each step of a layer with respect to the state before it.
 
     None if the state grows, has no floating numbers, or more than 512 of them.
+
+    Raises:
+        InputError: if the state is complex.
     """
     if layer.grows:
         return None
+    if any(value.is_complex() for value in layer.initial_state(1).values()):
+        raise InputError("the state is complex, and derivatives of a step are of real states")
     names = [name for name, value in layer.initial_state(1).items() if value.is_floating_point()]
     state = layer.initial_state(len(x))
     size = sum(state[name][0].numel() for name in names)
