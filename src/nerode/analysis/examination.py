@@ -17,7 +17,7 @@ from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, s
 from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import Budget, InputError, started
 from nerode.models import Model, as_layered
-from nerode.records import Analysis, Forgetting, LayerSpectrum, StateClusters
+from nerode.records import Analysis, Forgetting, StateClusters
 from nerode.tasks import FlipFlop, NgramText
 
 _FEW = 16

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nerode.core import Reference
+from nerode.languages.ngrams import NgramLanguage, NgramModel
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
     WayOfCounting,
@@ -296,7 +297,11 @@ def _window_text(facts: Facts) -> str:
 
 
 def _ngram_size(facts: Facts, architecture: Architecture) -> Size | None:
-    contexts = facts.language.parameters.get("contexts")
+    language = facts.language
+    if isinstance(language, NgramLanguage) and isinstance(language.model, NgramModel):
+        # Windows without a rule, which a sentence may pass through, have a neuron as well.
+        return Size(layers=1, width=len(language.windows))
+    contexts = language.parameters.get("contexts")
     return Size(layers=1, width=contexts) if contexts else Size(layers=1)
 
 

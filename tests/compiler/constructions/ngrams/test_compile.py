@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import random
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -12,9 +14,11 @@ from nerode.compiler.construction import NgramOptions
 from nerode.compiler.pipeline import compile_language
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import InputError, NotCompilable
+from nerode.languages import resolve_language
 from nerode.languages.ngrams import NgramLanguage, read_ngram_language
 from nerode.network.json_form import network_from_json, network_to_json
 from nerode.network.step import Interpreter
+from nerode.verdict import ARCHITECTURES, Sense, collect_facts, verdict_for
 from nerode.verdict.theorems import THEOREMS
 from tests.compiler.constructions.ngrams.models import (
     EPS,
@@ -188,3 +192,23 @@ def test_back_off_models_have_no_windows_of_one_length(tmp_path) -> None:
     language = read_ngram_language(tmp_path / "x.arpa")
     with pytest.raises(InputError, match="many lengths"):
         _ = language.windows
+
+
+def test_any_given_pairs_are_memorised_by_one_neuron_for_each_window(tmp_path: Path) -> None:
+    """Proposition 4.5, for pairs of a file; `check` states the size that is built."""
+    choose = random.Random(45)
+    pairs = {tuple(choose.choices("abcd", k=3)): choose.choice("abcd") for _ in range(20)}
+    place = tmp_path / "pairs.rules"
+    place.write_text("".join(f"{' '.join(words)} -> {word}\n" for words, word in pairs.items()))
+    language = resolve_language(str(place))
+    assert isinstance(language, NgramLanguage)
+    network = compiled(language, normaliser="hardmax")
+    assert network.state_size == len(language.windows) >= len(pairs)
+    interpreter = Interpreter(network)
+    for words, word in pairs.items():
+        letters = language.alphabet.encode(" ".join(words))
+        assert interpreter.run(letters)[-1].distribution == {language.alphabet.index(word): 1}
+    facts = collect_facts(language)
+    verdict = verdict_for(facts, ARCHITECTURES["ssm"], Sense.EXACT)
+    assert verdict.size is not None
+    assert verdict.size.width == network.state_size
