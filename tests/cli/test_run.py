@@ -123,3 +123,34 @@ def test_a_refused_certificate_is_no_claim_of_the_graph(folder, tmp_path):
     found = json.loads(run("export", str(forged), "-o", str(tmp_path / "f.onnx"), "--json").out)
     assert {(claim["scope"], claim["length"]) for claim in found["claims"]} == {("tested only", 0)}
     assert "is refused" in found["claims"][0]["says"]
+
+
+@pytest.fixture(scope="module")
+def ngram(tmp_path_factory):
+    place = tmp_path_factory.mktemp("ngrams")
+    (place / "m.rules").write_text("a b -> a : 1/4\na b -> $ : 3/4\nb a -> b : 1\n")
+    done = run(
+        "compile", str(place / "m.rules"), "--to", "ssm", "--normaliser", "sparsemax", "-o", str(place / "n")
+    )
+    assert done.code == 0, done.err
+    return place / "n"
+
+
+def test_probabilities_are_printed(ngram):
+    assert run("run", str(ngram), "a b").out.strip() == "accept  ab   next: a 0.250  $ 0.750"
+
+
+def test_sentences_are_drawn_from_the_network(ngram, folder):
+    drawn = [
+        json.loads(line) for line in run("run", str(ngram), "--generate", "300", "--json").out.splitlines()
+    ]
+    assert all(item["ended"] for item in drawn)
+    ends = [len(item["word"].split()) for item in drawn if item["word"].startswith("a")]
+    # Of those that begin with a b three quarters end there.
+    assert 0.6 < sum(length == 2 for length in ends) / len(ends) < 0.9
+    assert set(drawn[0]["word"]) <= set("ab ")
+    again = run("run", str(ngram), "--generate", "2", "--seed", "7").out
+    assert again == run("run", str(ngram), "--generate", "2", "--seed", "7").out
+    assert run("run", str(ngram), "b a", "--generate", "1").out.startswith("b a b")
+    for arguments in ((str(folder), "--generate", "1"), (str(ngram), "--generate", "1", "--stream", "-")):
+        assert run("run", *arguments).code == 2

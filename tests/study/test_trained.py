@@ -198,6 +198,18 @@ def test_tasks(tmp_path: Path, task: str, settings: dict[str, Any], expected: st
     assert status(tmp_path, task=task, settings=settings) == expected
 
 
+@pytest.mark.parametrize(("layer", "told"), [("mamba", True), ("slstm", False)])
+def test_mamba_on_flip_flops_is_no_eta_finite_system(tmp_path: Path, layer: str, told: bool) -> None:
+    """The headline of the slides on metric automata, on the run that shows it."""
+    write_run(tmp_path, task="flip-flop", layers=(layer,))
+    (task,) = group_runs(read_run_files([tmp_path])[0])
+    theory = TheoryOfRuns(task).of(task.models[0])
+    assert theory is not None
+    assert (theory.status, theory.robust) == ("yes", "no" if told else "yes")
+    assert ("not as an η-finite system" in theory.reason) == told
+    assert ("Dankowiakowski" in theory.reason) == told
+
+
 def test_works_are_those_of_architectures_and_verdicts(tmp_path: Path) -> None:
     write_run(tmp_path)
     (task,) = group_runs(read_run_files([tmp_path])[0])

@@ -69,3 +69,22 @@ def test_writes_that_a_gate_ties_do_not_count_freely():
     """A new row whose writes are tied has to say how it counts; the default would be a wrong "yes"."""
     with pytest.raises(InputError, match="say how the class counts"):
         ArchitectureClass(recurrence=MemoryKind.LINEAR, transition=Transition.DIAGONAL, free_write=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "training", "inference"),
+    [
+        ("lstm", "letter by letter", "n"),
+        ("elman-tanh", "letter by letter", "n"),
+        ("transformer", "parallel", "n²"),
+        ("mamba", "parallel", "n"),
+        ("s4d", "parallel", "n"),
+        ("mlstm", "parallel", "n"),
+        ("slstm", "letter by letter", "n"),
+        ("mamba-attention", "parallel", "n²"),
+    ],
+)
+def test_the_costs_of_the_slides(name: str, training: str, inference: str) -> None:
+    """RNN: not parallel, linear; transformer: parallel, quadratic; SSM: parallel, linear."""
+    properties = ARCHITECTURES[name].properties
+    assert (properties.training, properties.inference) == (training, inference)

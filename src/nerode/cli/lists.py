@@ -87,6 +87,8 @@ def _architectures() -> Listing:
             "is_class": row.is_class,
             "update": row.update,
             "class": properties.describe(),
+            "training": properties.training,
+            "inference": properties.inference,
             "recurrence": properties.recurrence.value,
             "transition": properties.transition.value,
             "gates": properties.gates.value,
@@ -97,11 +99,13 @@ def _architectures() -> Listing:
             "reference": str(row.reference),
             "aliases": [alias for alias, name in ALIASES.items() if name == row.name],
         }
-        rows.append(((row.name, row.update, item["class"], str(row.reference)), item))
+        cost = f"{properties.training}, {properties.inference}"
+        rows.append(((row.name, row.update, item["class"], cost, str(row.reference)), item))
     return Listing(
-        headings=("name", "update", "class", "source"),
+        headings=("name", "update", "class", "training, inference", "source"),
         rows=rows,
-        note="Theory speaks of these. `nerode list architectures --train` lists what can be trained.",
+        note="Inference costs n or n² for n letters. Theory speaks of these. "
+        "`nerode list architectures --train` lists what can be trained.",
     )
 
 

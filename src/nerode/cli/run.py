@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from nerode.cli.models import MODEL
 from nerode.cli.options import PATH, Command, budgeted, trust_option
 from nerode.core import InputError, charge, open_stream, plural, read_lines
 from nerode.languages import END, Alphabet, Legal
-from nerode.languages.ngrams import BackoffModel, NgramLanguage
+from nerode.languages.ngrams import BOS, BackoffModel, NgramLanguage
 from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 from nerode.proofs import read_language, read_network, stated_claims
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run the weights in DIR/model/ in their own float format instead of the exact network.",
 )
+@click.option(
+    "--generate",
+    "number",
+    type=click.IntRange(min=1, max=100_000),
+    metavar="N",
+    help="N-gram models: draw N sentences of the network that go on from each WORD, or from the start.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of --generate.  [default: 0]")
 @trust_option
 @budgeted(seconds=math.inf, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per word, one per line.")
@@ -52,6 +61,8 @@ def run(
     words_file: Path | None,
     stream_file: Path | None,
     by_model: bool,
+    number: int | None,
+    seed: int,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -65,11 +76,15 @@ def run(
     nerode run runs/0da03a78b0411ff5 w1r1
     generate | nerode run flip-flop/ --model --stream -
     nerode run model/ --stream text.txt
+    nerode run ngram/ --generate 5 --seed 1
     """
+    if number is not None and (by_model or stream_file is not None):
+        raise InputError("--generate draws from the exact network; leave --model and --stream out")
     about = _about_other_models(folder)
     if about:
-        if stream_file is not None:
-            raise InputError(f"{folder} {about}; give words, not --stream")
+        if stream_file is not None or number is not None:
+            option = "--generate" if stream_file is None else "--stream"
+            raise InputError(f"{folder} {about}; give words, not {option}")
         run_subject(folder, about, _texts(words, words_file), trust_code=trust_code, as_json=as_json)
         return
     both = stream_file is not None and (words or words_file is not None)
@@ -95,6 +110,10 @@ def run(
         else:
             run_stream(network, stream_file, as_json=as_json, stated=stated)
         return
+    if number is not None:
+        beginnings = iter(("",)) if not words and words_file is None else _texts(words, words_file)
+        run_generated(network, folder, beginnings, number=number, seed=seed, as_json=as_json)
+        return
     interpreter = Interpreter(network)
     for text in _texts(words, words_file):
         word = (model or network.alphabet).encode(text)
@@ -107,17 +126,25 @@ def run(
                 "claims": stated,
             }
             if answers[-1].distribution is not None:
-                item["distribution"] = _distribution(answers[-1], network.alphabet.symbols)
+                item["distribution"] = _distribution(answers[-1], word_names(network))
             click.echo(json.dumps(item, ensure_ascii=False))
         else:
-            click.echo(_answer_line(answers[-1].legal, network.alphabet.decode(word), network.alphabet))
+            likely = (
+                {} if answers[-1].distribution is None else _distribution(answers[-1], word_names(network))
+            )
+            line = _answer_line(answers[-1].legal, network.alphabet.decode(word), network.alphabet, likely)
+            click.echo(line)
 
 
-def _answer_line(legal: Legal | None, read: str, alphabet: Alphabet) -> str:
-    """Whether what was read is accepted, and what may follow it."""
+def _answer_line(
+    legal: Legal | None, read: str, alphabet: Alphabet, likely: Mapping[str, float] | None = None
+) -> str:
+    """Whether what was read is accepted, and what may follow it, with probabilities where there are some."""
     if legal is None:
         return "nothing  the model says nothing before the first letter"
-    follow = " ".join(legal.names(alphabet)) or "nothing"
+    chances = likely or {}
+    names = [f"{name} {chances[name]:.3f}" if name in chances else name for name in legal.names(alphabet)]
+    follow = ("  " if chances else " ").join(names) or "nothing"
     return f"{'accept' if legal.end else 'reject'}  {read}   next: {follow}"
 
 
@@ -225,9 +252,51 @@ def _lines(path: Path) -> Iterator[str]:
         yield from read_lines(stream, name=str(path), max_bytes=_MAX_WORD_BYTES)
 
 
-def _distribution(answer: Answer, symbols: tuple[str, ...]) -> dict[str, float]:
+def run_generated(
+    network: Network, folder: Path, beginnings: Iterator[str], *, number: int, seed: int, as_json: bool
+) -> None:
+    """Draws sentences from the distributions of a network; words that it is not asked for, from its model."""
+    language = read_language(folder)
+    if not isinstance(network.decoder, LogitDecoder) or not isinstance(language, NgramLanguage):
+        raise InputError(f"{folder} has no probabilities; --generate draws sentences of n-gram models")
+    interpreter, choose, names = Interpreter(network), random.Random(seed), word_names(network)
+    model = language.model
+    given = 0 if isinstance(model, BackoffModel) else model.order - 1
+    for text in beginnings:
+        begun = (model if isinstance(model, BackoffModel) else network.alphabet).encode(text)
+        for _ in range(number):
+            word, states, answer = list[int](), interpreter.start(), interpreter.empty_answer()
+            while len(word) < _LONGEST:
+                if len(word) < len(begun):
+                    letter = begun[len(word)]
+                else:
+                    # Of the first words the theorem says nothing: the model has them.
+                    context = (*[BOS] * given, *word)[len(word) :]
+                    likely = answer.distribution if len(word) >= given else model.distribution(context)
+                    assert likely is not None
+                    letter = choose.choices(list(likely), [float(p) for p in likely.values()])[0]
+                if letter == len(network.alphabet):
+                    break
+                word.append(letter)
+                states, answer = interpreter.step(states, letter)
+            sentence, ended = " ".join(names[a] for a in word), len(word) < _LONGEST
+            if as_json:
+                click.echo(json.dumps({"word": sentence, "ended": ended}, ensure_ascii=False))
+            else:
+                click.echo(sentence + ("" if ended else " …"))
+
+
+_LONGEST = 1_000
+"""Words of a sentence that is drawn."""
+
+
+def word_names(network: Network) -> tuple[str, ...]:
+    """Returns the words of a network with probabilities, the end last."""
+    return (*network.alphabet.symbols, END)
+
+
+def _distribution(answer: Answer, names: tuple[str, ...]) -> dict[str, float]:
     assert answer.distribution is not None
-    names = (*symbols, END)
     likely = sorted(answer.distribution.items(), key=lambda item: -item[1])[:20]
     return {names[i]: float(p) for i, p in likely}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -86,18 +86,27 @@ class TheoryOfRuns:
     def __init__(self, task: TaskGroup, *, sense: Sense = Sense.FINITE_PRECISION) -> None:
         self.sense = sense
         self.language, self.task = _language_of_task(task)
-        self._known: dict[str, Verdict] = {}
+        self._known: dict[str, VerdictTable] = {}
 
     def of(self, model: ModelGroup) -> VerdictSummary | None:
         """Returns the verdict for a model; None if its architecture or its task is not one of theory.
 
-        The verdict for an own model whose weights contradict its declaration is open, and says so.
+        The verdict for an own model whose weights contradict its declaration is open, and says so. That a
+        "yes" is none for η-finite systems, where states are disturbed, is told behind its reason.
         """
         record = model.runs[0].record
         if record.theory and (trouble := declaration_trouble(record.theory, record.transitions)):
             return VerdictSummary(status="open", reason=trouble)
         verdict = self.verdict(model)
-        return None if verdict is None else _summary(verdict)
+        if verdict is None:
+            return None
+        robust = self._known[verdict.architecture][verdict.architecture, Sense.ROBUST]
+        found = _summary(verdict, robust=robust.status.value)
+        if (verdict.status, robust.status) != (Status.YES, Status.NO) or self.sense is Sense.ROBUST:
+            return found
+        cited = "" if robust.reference is None else f" [{robust.reference}]"
+        less = f"not as an η-finite system, under noise: {robust.reason}{cited}"
+        return replace(found, reason=f"{found.reason}; {less}")
 
     def verdict(self, model: ModelGroup) -> Verdict | None:
         """Returns the whole verdict.
@@ -119,11 +128,10 @@ class TheoryOfRuns:
     def _verdict(self, row: Architecture) -> Verdict:
         assert self.language is not None
         if row.name not in self._known:
-            table = decide(
+            self._known[row.name] = decide(
                 self.language, architectures=[row.name], task=self.task, budget=Budget(seconds=_SECONDS)
             )
-            self._known[row.name] = table[row.name, self.sense]
-        return self._known[row.name]
+        return self._known[row.name][row.name, self.sense]
 
 
 def architectures_of(record: RunRecord) -> list[Architecture]:

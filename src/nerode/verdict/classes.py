@@ -188,6 +188,16 @@ class ArchitectureClass:
         if not self.free_write and self.counting is WayOfCounting.FREE:
             raise InputError("writes that a gate ties do not count freely; say how the class counts")
 
+    @property
+    def training(self) -> str:
+        """Whether a word is read at once while training: a nonlinear state hangs on the one before."""
+        return "letter by letter" if self.recurrence is MemoryKind.NONLINEAR else "parallel"
+
+    @property
+    def inference(self) -> str:
+        """The cost of reading n letters one by one: a cache is read again at each."""
+        return "n²" if self.state is State.CACHE else "n"
+
     def describe(self) -> str:
         """The class in one line."""
         if self.recurrence is MemoryKind.ATTENTION:

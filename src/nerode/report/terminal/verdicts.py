@@ -40,7 +40,7 @@ _MEANINGS: Mapping[Sense, tuple[str, ...]] = {
     Sense.IEEE: (
         "float: bit for bit, to nearest with ties to even, gradual underflow, no fused operations.",
     ),
-    Sense.ROBUST: ("robust: under every disturbance below some eps > 0 at every step.",),
+    Sense.ROBUST: ("robust: η-finite, right under every disturbance below some eps > 0 at every step.",),
 }
 """The senses in a line or two; docs/theory/senses.md defines them."""
 
