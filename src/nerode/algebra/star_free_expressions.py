@@ -57,7 +57,7 @@ def dfa_to_star_free(dfa: Dfa, budget: Budget | None = None) -> Regex:
     if not relations.is_aperiodic:
         raise InputError("the language is not star-free: it has no expression without a star")
     found = Regex(expression=_Writer(relations, least, limits).accepted(), alphabet=dfa.alphabet)
-    if not is_equivalent(regex_to_dfa(found, limits), dfa):
+    if not is_equivalent(regex_to_dfa(found, budget=limits), dfa):
         raise AssertionError("the star-free expression is not one of the language")
     return found
 
