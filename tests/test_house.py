@@ -20,9 +20,9 @@ INNER = {
 
 LINES = {
     ".": 134,
-    "algebra": 9_056,
-    "analysis": 9_712,
-    "cli": 6_631,
+    "algebra": 9_216,
+    "analysis": 9_713,
+    "cli": 6_708,
     "compiler": 8_806,
     "conformance": 454,
     "core": 2_631,
@@ -35,11 +35,11 @@ LINES = {
     "records": 3_378,
     "report": 7_820,
     "reproduce": 2_952,
-    "study": 2_454,
+    "study": 2_462,
     "sweeps": 1_083,
     "tasks": 3_688,
     "training": 3_296,
-    "verdict": 5_198,
+    "verdict": 5_213,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
