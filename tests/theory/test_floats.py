@@ -267,3 +267,39 @@ def test_a_fixed_matrix_runs_every_automaton(name: str, dtype: type, bits: int, 
             place = int(np.argsort(order)[state])
             assert layer.step(letter) == layer.letters * place + letter + 1
             state = int(transitions[state, letter])
+
+
+def slow_gate() -> tuple[float, float]:
+    """RetNet's slowest fade with a slow turn, rounded."""
+    theta = 10000.0 ** (-31 / 32)
+    return to_float32(31 / 32 * math.cos(theta)), to_float32(31 / 32 * math.sin(theta))
+
+
+def test_a_slow_turn_keeps_its_sign() -> None:
+    """All subnormal points that can be reached, in whole units; and words in numpy's own float32."""
+    c, s = slow_gate()
+    x, y = (part.ravel().astype(float) for part in np.meshgrid(np.arange(1027), np.arange(-200, 1027)))
+    size, angle = np.hypot(x, y), np.arctan2(y, x)
+    reached = (size >= 985) & (size <= 1026) & (angle >= -0.1) & (angle <= 0.75)
+    assert reached.sum() == 35_044
+    x, y = x[reached], y[reached]
+    for _ in range(127):
+        x, y = np.rint(c * x) - np.rint(s * y), np.rint(s * x) + np.rint(c * y)
+        assert x.min() >= 16
+    assert (x == np.rint(c * x) - np.rint(s * y)).all()
+    assert (y == np.rint(s * x) + np.rint(c * y)).all()
+    random = np.random.default_rng(4)
+    c, s, one = np.float32(c), np.float32(s), np.float32(1)
+    for _ in range(3):
+        re, im, last, since, wait = np.float32(0), np.float32(0), 0, 0, 0
+        for _ in range(20_000):
+            re, im = c * re - s * im, s * re + c * im
+            if since >= wait:
+                last, since, wait = (
+                    int(random.choice([-1, 1])),
+                    0,
+                    int(random.choice([128, 140, 3_500, 9_000])),
+                )
+                re += last * one
+            since += 1
+            assert np.sign(re) == last

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import itertools
 
-import numpy as np
 import pytest
 
 from nerode.compiler.table import CONSTRUCTIONS
 from nerode.core import NotCompilable
-from nerode.languages import Dfa, Language, RegularLanguage, intersection, minimise, resolve_language, union
+from nerode.languages import Language, RegularLanguage, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.verdict.architectures import ARCHITECTURES, Architecture
 from nerode.verdict.classes import Gates, MemoryKind, State, Transition, UnitGate
@@ -156,27 +154,6 @@ def test_open_cells_of_attention_are_few(task: str) -> None:
     assert sum(v.sense is Sense.IEEE for v in left) <= 18
     assert len(left) <= 56
     assert {v.sense for v in left} == {Sense.FINITE_PRECISION, Sense.IEEE}
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_verdicts_are_closed_under_boolean_operations(seed: int) -> None:
-    """Networks stand side by side: what does two languages does their intersection and union."""
-    rng = np.random.default_rng(seed)
-    letters = int(rng.integers(1, 4))
-    drawn = (random_automaton(int(number), most_states=5) for number in rng.integers(10_000, 10**6, 60))
-    first, second = [dfa for dfa in drawn if dfa.num_letters == letters][:2]
-    tables = [recognised(dfa) for dfa in (first, second)]
-    for row, sense in itertools.product(ARCHITECTURES, Sense):
-        if all(table[row, sense].status is Status.YES for table in tables):
-            for joined in (intersection(first, second), union(first, second)):
-                found = recognised(minimise(joined))[row, sense]
-                assert found.status is not Status.NO, (row, sense, found.theorem)
-
-
-@functools.cache
-def recognised(dfa: Dfa) -> VerdictTable:
-    language = RegularLanguage(name="random", automaton=dfa, convention="random")
-    return decide(language, architectures=tuple(ARCHITECTURES), task="recognise")
 
 
 def applying(facts: Facts, row: Architecture) -> list[str]:

@@ -124,6 +124,17 @@ def test_t3_large_numbers_absorb() -> None:
     assert verdict("a5", "orthogonal", "ieee").status == "yes"
 
 
+def test_t4_a_slow_turn_keeps_a_sign_in_float32() -> None:
+    for text in ("flip-flop", "set-reset", "dyck-2-3"):
+        for task in ("predict", "recognise"):
+            assert verdict(text, "retnet", "ieee", task).mark == "✓†·"
+            assert verdict(text, "retnet", task=task).status == "no"
+    for text in ("parity", "tomita-3"):
+        assert verdict(text, "retnet", "ieee").status == "open"
+    language = resolve_language("set-reset")
+    assert decide(language, architectures=["retnet"], dtype="bfloat16")["retnet", "ieee"].status == "open"
+
+
 def test_t6_isometries_are_not_robust() -> None:
     for text in ("last-letter", "tomita-4", "ab-star"):
         for architecture in ("aussm", "orthogonal"):

@@ -28,6 +28,7 @@ from nerode.verdict.classes import (
     input_dependent,
     linear,
     mixed_diagonal,
+    never_holds,
     nonlinear,
     nonnegative,
     plain_state,
@@ -206,6 +207,8 @@ quarter_turns = LanguageCondition(
 )
 primes_turn = LanguageCondition("one whose groups have orders of primes that turn exactly", _primes_turn)
 
+in_float32 = LanguageCondition("asked in float32", lambda f: f.dtype == "float32")
+
 fits_in_stairs = LanguageCondition(
     "one whose states times letters are fewer than 2^(p-2), in a format of p bits", _fits_in_stairs
 )
@@ -249,6 +252,25 @@ ROWS = (
         model=FLOATS,
         assumptions=(_UNDERFLOW, "the next layer scales the least subnormal number up"),
         reason=lambda f: f"a fading sign stops at the least {f.dtype} number and stays",
+        no_network=(NoNetwork(reason=ROUNDING),),
+    ),
+    yes(
+        name="float-slow-turn-registers",
+        statement="In float32 a state that fades by 31/32 and turns slowly is subnormal before it has turned "
+        "by half a radian, and stops on the side of its last write: RetNet does every star-free language.",
+        language=star_free & in_float32,
+        architecture=linear & time_invariant & never_holds & complex_gates & plain_state,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=(
+            _UNDERFLOW,
+            "γ = 31/32 and θ = 10000^(-31/32), as in RetNet; the turn is applied to the state, each product "
+            "rounded, then the sum, then the write is added",
+            "windows are read as for delay-line",
+        ),
+        reason=lambda f: (
+            "the sign of the last write, 128 letters after others, stops in the subnormal numbers"
+        ),
         no_network=(NoNetwork(reason=ROUNDING),),
     ),
     yes(
