@@ -23,7 +23,7 @@ from nerode.languages import (
 from nerode.verdict import ARCHITECTURES, Sense, Status, VerdictTable, decide
 from tests.verdict.oracle import random_automaton
 
-FEW = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 120))]
+FEW = [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 300))]
 CELLS = tuple(itertools.product(ARCHITECTURES, Sense))
 EITHER_WAY = ("recognise", "predict")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nerode.languages import RegularLanguage, minimise, resolve_language
+from nerode.languages.bestiary import BESTIARY
 from nerode.verdict.architectures import ARCHITECTURES
 from nerode.verdict.decision import decide
 from nerode.verdict.records import Verdict
@@ -98,7 +99,15 @@ def test_t1_fixed_gates_count_with_windows_and_clocks(architecture: str) -> None
         assert bool(verdict("parity", architecture, task=task).conditional_on) == free
 
 
-@pytest.mark.parametrize("name", ["d-3", "dyck-2-3", "dyck-2-5", "flip-flop", "offset-counting-10"])
+PLAIN = ("d-3", "dyck-2-3", "dyck-2-5", "flip-flop", "offset-counting-10")
+OTHERS = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in BESTIARY
+    if name not in PLAIN and name != "dyck-8-10" and resolve_language(name).regular
+]
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *OTHERS])
 @pytest.mark.parametrize("task", ["predict", "recognise"])
 def test_a_name_decides_nothing(name: str, task: str) -> None:
     """The automaton without its name gets the same answers and conditions."""
