@@ -39,7 +39,7 @@ LINES = {
     "sweeps": 1_083,
     "tasks": 3_688,
     "training": 3_296,
-    "verdict": 5_213,
+    "verdict": 5_235,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
