@@ -52,8 +52,8 @@ CHECKER = Path("out/formal/nerode-check")
 TASKS = {kernel.PREDICT: "predict", kernel.VALID_PREFIXES: "valid", kernel.RECOGNISE: "recognise"}
 MOST_CELLS = 400
 """Cells of a mutant; networks that run away are refused by both."""
-COARSER = 10
-"""How many times as many cells nerode-check may take for a claim that the kernel derives."""
+MOST_BY_PROOF = 100_000
+"""Cells that nerode-check may take, for a network of the list and for a mutant that the kernel accepts."""
 SMALL = 12_000
 """Characters of a network that is mutated."""
 CHECK_SECONDS = 150
@@ -84,7 +84,7 @@ class FormalChecker:
         for name, data in parts.items():
             Path(self._folder.name, name).write_text(json.dumps(data, ensure_ascii=False))
 
-    def judge(self, task: str, dtype: str | None = None, most: int = 100_000) -> str:
+    def judge(self, task: str, dtype: str | None = None, most: int = MOST_BY_PROOF) -> str:
         """Returns "proved", "not proved" or why the files are not judged."""
         words = ["--task", TASKS[task], "--format", dtype or "exact", "--most", str(most), self._folder.name]
         assert self._process.stdin is not None
@@ -231,7 +231,7 @@ def compare(
         dtypes += [f"{dtype}/scan" for dtype in dtypes if dtype]
     for dtype in dtypes:
         # nerode-check counts the cells of its own cover, several for one of the kernel's.
-        within = most if by_kernel is None or (task, dtype) not in by_kernel else COARSER * most
+        within = most if by_kernel is None or (task, dtype) not in by_kernel else MOST_BY_PROOF
         by_proof = checker.judge(task, dtype, within)
         what = "" if dtype is None else "scan " if dtype.endswith("/scan") else "float "
         if by_kernel is None or by_proof.endswith("reads"):
