@@ -1,10 +1,14 @@
 """Words of a task's automaton: the answers are those of the task, and rare states are visited."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from nerode.core import InputError, stream
+from nerode.kernel import PREDICT, RECOGNISE
+from nerode.languages import Legal
 from nerode.languages.bestiary import find_language
 from nerode.records import TaskConfig
 from nerode.tasks import AutomatonWalks, automaton_of, build_task
@@ -77,3 +81,31 @@ def test_a_task_without_an_automaton_is_refused():
         automaton_of(build_task(TaskConfig(name="copying")))
     with pytest.raises(InputError, match="no automaton of at most"):
         automaton_of(build_task(TaskConfig(name="predict-anbn")))
+    for name in ("flip-flop", "s5-four-tokens"):
+        with pytest.raises(InputError):
+            automaton_of(build_task(TaskConfig(name=name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "merged"),
+    [
+        ("parity", RECOGNISE, False),
+        ("recognise-tomita-3", RECOGNISE, False),
+        ("states-tomita-3", PREDICT, True),
+        ("s3", PREDICT, True),
+        ("predict-tomita-3", PREDICT, False),
+    ],
+)
+def test_classes_say_what_is_asked_of_the_language(name, asked, merged):
+    automaton = automaton_of(build_task(TaskConfig(name=name)))
+    assert (automaton.task, automaton.merges_classes) == (asked, merged)
+    assert (automaton.answers is None) == (name == "predict-tomita-3")
+
+
+def test_a_class_that_says_something_else_is_refused():
+    automaton = automaton_of(build_task(TaskConfig(name="recognise-tomita-3")))
+    others = tuple(Legal(frozenset(), not answer.end) for answer in automaton.answers)
+    with pytest.raises(InputError, match="does not say"):
+        replace(automaton, answers=others)
+    with pytest.raises(InputError, match="classes without answers"):
+        replace(automaton, answers=None)

@@ -15,7 +15,6 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle.keeping import keep_end
 from nerode.analysis.settle.settling import failing_tests, subject_of_task
 from nerode.core import Budget, InputError
@@ -42,7 +41,7 @@ from nerode.proofs.floats import (
 )
 from nerode.proofs.replay import carried_claim, require_plain
 from nerode.records import SETTLED, WEIGHTS_FILE, ExactSpec, Folder, Settlement, hash_tensors
-from nerode.tasks import Prediction, Task
+from nerode.tasks import Prediction, Task, automaton_of
 from nerode.training import Check, Reply
 
 
@@ -96,7 +95,7 @@ class ClosureJudge:
         subject = Folder(folder).subject
         weights = subject.files[WEIGHTS_FILE]
         settlement = replace(self._ended.settlement, weights=weights, subject=subject.hash)
-        language = None if self._ended.network is None else goal_of(self._task).language
+        language = None if self._ended.network is None else automaton_of(self._task).language
         keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
 
     def _end(self, model: nn.Module, method: str, evidence: FoundProof, *, states: int = 0) -> None:
@@ -133,8 +132,8 @@ class BoxJudge(ClosureJudge):
 
     def _boxes(self, check: Check) -> FoundProof | None:
         """Boxes of a model, None if there are none."""
-        model, goal = check.model, goal_of(self._task)
-        task = goal.task
+        model, automaton = check.model, automaton_of(self._task)
+        task = automaton.task
         if isinstance(self._task, Prediction):
             task = PREDICT if check.words == "all" else VALID_PREFIXES
         tensors = {name: value.detach().clone().contiguous() for name, value in model.state_dict().items()}
@@ -143,9 +142,9 @@ class BoxJudge(ClosureJudge):
             require_plain(model)
             found = prove_boxes(
                 model,
-                goal.language,
+                automaton.language,
                 task,
-                answers=goal.answers,
+                answers=automaton.answers,
                 weights=hash_tensors(save(tensors)),
                 least=WANTED_NOISE,
                 seconds=math.inf,

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.core import InputError, from_mapping
 from nerode.models import GateForm, all_kinds, find_kind, model_config
 from nerode.records import TaskConfig, TrainSpec, merge_tables
@@ -106,7 +105,7 @@ def recipe(task: Mapping[str, Any], architecture: str) -> dict[str, Any]:
     steps = _STEPS if row is None else int(row.run.get("steps", _STEPS))
     exact: dict[str, Any] = {"curriculum": "patient" if form.patient else "steady"}
     tanh = [find_kind(name).name for name in names] == ["elman-tanh"]
-    if tanh and not goal_of(made).merges_classes:
+    if tanh and not automaton.merges_classes:
         return _box_tables(names[0], automaton)
     return merge_tables(
         {

@@ -1,21 +1,24 @@
-"""Words of the automaton of a task, with the task's answers: what exact gates are trained on.
+"""The automaton of a task with the task's answers: what exact gates are trained on, and what is proved.
 
-language-prediction    outputs are bits: the symbols that may follow, and the end
-language-recognition   two classes, the second for words of the language
-parity                 two classes, the second for an odd number of ones
-dfa-states             a class for each state of the minimal automaton
-state-tracking         a class for each element; words that give the identity
+    language-prediction    outputs are bits: the symbols that may follow, and the end       predict
+    language-recognition   two classes, the second for words of the language                recognise
+    parity                 two classes, the second for an odd number of ones                recognise
+    dfa-states             a class for each state of the minimal automaton                  predict
+    state-tracking         a class for each element; words that give the identity           predict
+
+"Predict" and "recognise" speak of all words over the alphabet, so that a dead state counts as any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from nerode.core import InputError
+from nerode.kernel import PREDICT, RECOGNISE
 from nerode.languages import Dfa, Language, Legal
 from nerode.languages.bestiary import find_language
 from nerode.languages.groups import finite_monoid
@@ -45,12 +48,31 @@ class TaskAutomaton:
         dfa: its minimal automaton.
         legal: for each state what may follow.
         classes: for each state its class; None if the answers are bits.
+        answers: for each class what it says about the language; None if the answers are bits.
+        task: PREDICT or RECOGNISE, which a proof is about.
     """
 
     language: Language
     dfa: Dfa
     legal: tuple[Legal, ...]
     classes: Integers | None = None
+    answers: tuple[Legal, ...] | None = None
+    task: str = PREDICT
+
+    def __post_init__(self) -> None:
+        if (self.classes is None) != (self.answers is None):
+            raise InputError("an automaton has classes without answers, or answers without classes")
+        if self.answers is None or self.classes is None:
+            return
+        for state, number in enumerate(self.classes):
+            said, wanted = self.answers[number], self.legal[state]
+            if said.end != wanted.end or (self.task == PREDICT and said != wanted):
+                raise InputError(f"class {number} does not say what may follow state {state}")
+
+    @property
+    def merges_classes(self) -> bool:
+        """Whether two classes have one answer about the language, whose proof would mix them up."""
+        return self.answers is not None and len(set(self.answers)) < len(self.answers)
 
     @property
     def bits(self) -> npt.NDArray[np.bool_]:
@@ -91,7 +113,7 @@ def automaton_of(task: Task) -> TaskAutomaton:
             return _recognition(find_language("parity"), accepted=0)
         case DfaStates():
             found = _automaton(task.language)
-            return _with_classes(found, np.arange(len(found.legal)))
+            return replace(found, classes=np.arange(len(found.legal)), answers=found.legal)
         case StateTracking():
             return _word_problem(task)
         case _:
@@ -123,16 +145,12 @@ def _legal(language: Language, dfa: Dfa) -> tuple[Legal, ...]:
     return tuple(language.legal(reached[state]) for state in range(dfa.num_states))
 
 
-def _with_classes(found: TaskAutomaton, classes: Integers) -> TaskAutomaton:
-    return TaskAutomaton(
-        language=found.language, dfa=found.dfa, legal=found.legal, classes=classes.astype(np.int64)
-    )
-
-
 def _recognition(language: Language, *, accepted: int) -> TaskAutomaton:
     found = _automaton(language)
     ends = np.array([legal.end for legal in found.legal])
-    return _with_classes(found, np.where(ends, accepted, 1 - accepted))
+    classes = np.where(ends, accepted, 1 - accepted).astype(np.int64)
+    answers = tuple(Legal(frozenset(), number == accepted) for number in (0, 1))
+    return replace(found, classes=classes, answers=answers, task=RECOGNISE)
 
 
 def _word_problem(task: StateTracking) -> TaskAutomaton:
@@ -145,7 +163,8 @@ def _word_problem(task: StateTracking) -> TaskAutomaton:
     count = len(task.elements)
     products = finite_monoid(settings.monoid).times(tuple(range(count)))
     identity = next(e for e in range(count) if products[e].tolist() == list(range(count)))
-    return _with_classes(found, _elements(products, found.dfa, identity))
+    answers = tuple(Legal(frozenset(range(count)), element == identity) for element in range(count))
+    return replace(found, classes=_elements(products, found.dfa, identity), answers=answers)
 
 
 def _elements(products: npt.NDArray[np.int32], dfa: Dfa, identity: int) -> Integers:

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.core import InputError
 from nerode.models import Model, Surroundings, build_model, model_config
 from nerode.network import Interpreter, network_from_json, network_to_json
 from nerode.proofs.box_steps import BoxStepper
 from nerode.proofs.replay.lift import trained_network
 from nerode.records import TaskConfig
-from nerode.tasks import build_task
+from nerode.tasks import automaton_of, build_task
 
 CELLS = ("elman-tanh", "gru-reset-first", "lstm", "slstm")
 
@@ -50,7 +49,7 @@ def make_model(layers: str, task, *, width: int | None = 3, seed: int = 0, **set
 def test_a_cap_on_the_update_gate_is_part_of_the_network():
     task = build_task(TaskConfig(name="predict-tomita-3"))
     model = make_model("gru-reset-first", task, cap=0.5).double()
-    network = lifted(model, goal_of(task))
+    network = lifted(model, automaton_of(task))
     assert network.layers[0].recurrence.cap == Fraction(1, 2)
     assert network_from_json(network_to_json(network)) == network
     interpreter, plain = Interpreter(network), BoxStepper(network)
@@ -72,7 +71,7 @@ def test_a_cap_on_the_update_gate_is_part_of_the_network():
 )
 def test_the_network_says_what_the_module_says(cell, width, name):
     task = build_task(TaskConfig(name=name))
-    goal = goal_of(task)
+    goal = automaton_of(task)
     model = make_model(cell, task, width=width).double()
     network = lifted(model, goal)
     assert network_from_json(network_to_json(network)) == network
@@ -95,7 +94,7 @@ def test_the_network_says_what_the_module_says(cell, width, name):
 
 def test_the_empty_word_about_which_a_module_is_not_asked_is_answered_by_the_language():
     task = build_task(TaskConfig(name="recognise-tomita-3"))
-    goal = goal_of(task)
+    goal = automaton_of(task)
     model = make_model("elman-tanh", task)
     with torch.no_grad():
         model.head.bias.copy_(torch.tensor([9.0, -9.0]))
@@ -119,7 +118,7 @@ def test_other_cells_are_refused(layers, settings, reason):
     else:
         model = make_model(layers, task, **settings)
     with pytest.raises(InputError, match=reason):
-        lifted(model, goal_of(task))
+        lifted(model, automaton_of(task))
 
 
 def test_two_layers_and_norms_are_refused():
@@ -129,4 +128,4 @@ def test_two_layers_and_norms_are_refused():
         model_config("elman", letters=2, outputs=2, width=4, surroundings=Surroundings(norm="layer")),
     ):
         with pytest.raises(InputError, match="boxes are for one cell"):
-            lifted(build_model(config, seed=0), goal_of(task))
+            lifted(build_model(config, seed=0), automaton_of(task))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle.settling import name_of_goal, settle, to_subject
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
@@ -49,7 +48,7 @@ from nerode.records import (
     Settlement,
     read_settlement,
 )
-from nerode.tasks import Task
+from nerode.tasks import Task, automaton_of
 
 
 def settle_folder(
@@ -79,7 +78,7 @@ def settle_folder(
     weights = "" if record is None else record.files[WEIGHTS_FILE]
     ended = settle(subject, settings=settings, budget=budget, weights=weights)
     if record is not None and record.question is not None and task is None:
-        goal = goal_of(subject.task).language if ended.network is not None and subject.task else None
+        goal = automaton_of(subject.task).language if ended.network is not None and subject.task else None
         ended = replace(ended, settlement=replace(ended.settlement, subject=record.hash))
         keep_end(folder / SETTLED, ended, goal)
     return ended.settlement

@@ -15,7 +15,6 @@ import torch
 from torch import nn
 
 from nerode.analysis.extraction.question import letter_network
-from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream
 from nerode.languages import NOTHING, Question, Word, answer_names
@@ -30,7 +29,15 @@ from nerode.proofs import Refutation
 from nerode.proofs.floats import CALL, Settled, SettleSettings, settle as settle_asked, shown
 from nerode.proofs.replay import Subject, make_subject
 from nerode.records import Reading
-from nerode.tasks import Batch, Counting, NgramText, Task, phase_alignment, right_answers
+from nerode.tasks import (
+    Batch,
+    Counting,
+    NgramText,
+    Task,
+    automaton_of,
+    phase_alignment,
+    right_answers,
+)
 from nerode.training import run
 
 EXAMINATION = "examination"
@@ -69,8 +76,8 @@ def subject_of_task(model: nn.Module, task: Task, *, weights: str = "") -> Subje
     language, answers = None, None
     try:
         question, reading = task.question(), task.reading()
-        goal = goal_of(task)
-        language, answers = goal.language, goal.answers
+        automaton = automaton_of(task)
+        language, answers = automaton.language, automaton.answers
     except InputError:
         pass
     return make_subject(

@@ -13,7 +13,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save, save_file
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import replay_settlement
 from nerode.analysis.standing import read_folder
 from nerode.compiler import compile_language
@@ -38,12 +37,12 @@ from nerode.proofs.find import cells
 from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.replay.lift import trained_network
 from nerode.records import SETTLED, WEIGHTS_FILE, Folder, TaskConfig, hash_tensors, run_name
-from nerode.tasks import build_task
+from nerode.tasks import automaton_of, build_task
 from tests.cli.runner import run
 from tests.proofs.replay.test_lift import make_model
 
 TASK = build_task(TaskConfig(name="predict-set-reset"))
-GOAL = goal_of(TASK)
+GOAL = automaton_of(TASK)
 LANGUAGE = find_language("set-reset")
 
 

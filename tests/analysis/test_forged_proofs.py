@@ -12,7 +12,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from nerode.analysis.proofs.goals import goal_of
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
 from nerode.analysis.settle.keeping import keep_end
 from nerode.analysis.standing import read_folder
@@ -23,7 +22,7 @@ from nerode.proofs import Certificate, certify_state_boxes
 from nerode.proofs.floats import BOXES, CLOSURE, FoundProof, Settled, proved_by
 from nerode.proofs.replay.lift import carried_claim, is_carried, trained_network
 from nerode.records import SETTLED, WEIGHTS_FILE, Folder, Settlement, TaskConfig
-from nerode.tasks import build_task
+from nerode.tasks import automaton_of, build_task
 from nerode.training import write_subject
 from tests.cli.runner import run
 
@@ -42,7 +41,7 @@ test_lengths = [40]
 test_sequences = 4
 """
 TASK = build_task(TaskConfig(name="predict-set-reset"))
-GOAL = goal_of(TASK)
+GOAL = automaton_of(TASK)
 LETTERS = len(GOAL.language.alphabet)
 
 
