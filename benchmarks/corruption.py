@@ -67,9 +67,9 @@ from nerode.proofs.counters import counter_cover, find_integrators, slot_cover
 from nerode.proofs.find.closure import certify_floats
 from nerode.proofs.find.heads import certify_decoder
 from nerode.proofs.proving import Prover
+from nerode.proofs.replay.attention.checker import replay_heads
 from nerode.proofs.replay.attention.records import METHOD as DECODERS
 from nerode.proofs.replay.bits import METHOD as BIT_CLOSURE, recheck
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 from nerode.records import hash_tensors
 from nerode.tasks import StateTracking

@@ -36,8 +36,7 @@ from nerode.kernel import OverBudget, Unreadable, WorkBudget
 from nerode.languages import describe_language, resolve_language
 from nerode.languages.bestiary import BESTIARY
 from nerode.network import network_hash, network_to_json
-from nerode.proofs.coq import INTEGERS, STACKS
-from nerode.proofs.formal import FORMAL_METHODS
+from nerode.proofs.coq import FORMAL_METHODS, INTEGERS, STACKS
 from nerode.study import study_networks
 
 Json = Any

@@ -11,14 +11,15 @@ from torch import Tensor, nn
 
 from benchmarks._rows import Work, show
 from nerode.models.kernels.matrix_scan import (
+    decay_in_chunks,
     decay_scan,
     decay_scan_reference,
+    delta_in_chunks,
     delta_scan,
     delta_scan_reference,
     erase_scan,
     erase_scan_reference,
 )
-from nerode.models.kernels.plain_scans import decay_in_chunks, delta_in_chunks
 from nerode.models.kernels.scan import (
     diagonal_scan,
     diagonal_scan_reference,

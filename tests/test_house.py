@@ -150,7 +150,7 @@ def test_few_modules_ask_for_the_kind_of_a_recurrence():
                 asked |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
         if asked & kinds:
             asking.append(module)
-    assert sorted(asking) == ["nerode.models.lower.stream", "nerode.models.network_module.recurrence"]
+    assert sorted(asking) == ["nerode.models.lower.stream", "nerode.models.network_module.model"]
 
 
 def test_first_lines_name_the_thing():

@@ -10,8 +10,7 @@ from nerode.kernel import Certificate, certificate_to_json, content_hash, prove
 from nerode.languages import describe_language, resolve_language
 from nerode.network import network_from_json, network_to_json
 from nerode.proofs import check
-from nerode.proofs.certification import certify_saturating
-from nerode.proofs.invariants import find_caps
+from nerode.proofs.certification import certify_saturating, find_caps
 from tests.proofs.brute_force import first_failure
 
 METHOD = "saturating-closure"

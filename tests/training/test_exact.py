@@ -16,8 +16,7 @@ from nerode.core import InputError, UnknownName
 from nerode.records import ExactSpec, TaskConfig, hash_tensors, merge_tables, read_settlement, run_name
 from nerode.tasks import build_task
 from nerode.training import make_spec, run_key, train
-from nerode.training.exact import ExactRun
-from nerode.training.judging import Check, Reply, load_judge
+from nerode.training.exact import Check, ExactRun, Reply, load_judge
 from nerode.training.loop import Trainer, train_run
 from nerode.training.runs import run_in
 

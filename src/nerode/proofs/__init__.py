@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.boxes import certify_boxes
     from nerode.proofs.certification import certify
-    from nerode.proofs.coq import CoqFile, NotPrintable, folder_to_coq
+    from nerode.proofs.coq import CHECKED, FORMAL, CoqFile, NotPrintable, folder_to_coq, formal_senses, levels
     from nerode.proofs.folder import (
         MODEL_FOLDER,
         check,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         write_certificate,
         write_folder,
     )
-    from nerode.proofs.formal import CHECKED, FORMAL, formal_senses, levels
     from nerode.proofs.polished import (
         POLISH_BITS,
         POLISH_CLAIM,
@@ -78,12 +77,11 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.boxes": "certify_boxes",
         "nerode.proofs.certification": "certify",
-        "nerode.proofs.coq": "CoqFile NotPrintable folder_to_coq",
+        "nerode.proofs.coq": "CHECKED FORMAL CoqFile NotPrintable folder_to_coq formal_senses levels",
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
             "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
         ),
-        "nerode.proofs.formal": "CHECKED FORMAL formal_senses levels",
         "nerode.proofs.polished": (
             "POLISH_BITS POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
         ),

@@ -49,7 +49,7 @@ from nerode.proofs.find.words import (
     shorten,
     shrinking_margins,
 )
-from nerode.proofs.replay.heads import find_unsound
+from nerode.proofs.replay.attention.checker import find_unsound
 from nerode.proofs.replay.lift import carried_claim, require_plain
 from nerode.proofs.replay.subject import Subject
 from nerode.proofs.replay.sums import METHOD as SUMS_METHOD

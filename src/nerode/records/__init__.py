@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StateClusters,
         analysis_json,
     )
-    from nerode.records.folder import MAX_WEIGHTS, Folder, is_import
+    from nerode.records.folder import MAX_WEIGHTS, Folder, hash_tensors, is_import
     from nerode.records.leases import (
         PATIENCE,
         LeaseWatch,
@@ -28,24 +28,22 @@ if TYPE_CHECKING:
         require_no_workers,
     )
     from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
-    from nerode.records.model_claims import (
+    from nerode.records.run_record import (
         REFUTED,
         TESTED,
-        ModelClaim,
-        claims_to_json,
-        first_prefixes,
-        unexamined,
-    )
-    from nerode.records.run_record import (
         AxisScore,
         Divergence,
         HistoryRow,
         LengthScore,
+        ModelClaim,
         NotFinite,
         RunRecord,
+        claims_to_json,
         extrapolates_to,
         first_failing_length,
+        first_prefixes,
         join_scores,
+        unexamined,
     )
     from nerode.records.settlement import (
         EXACT_NETWORK,
@@ -126,7 +124,6 @@ if TYPE_CHECKING:
         read_tables,
         write_table,
     )
-    from nerode.records.weights import hash_tensors
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -135,15 +132,14 @@ __getattr__, __dir__, __all__ = attach(
             "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
             "Source Spectrum StateClusters analysis_json"
         ),
-        "nerode.records.folder": "MAX_WEIGHTS Folder is_import",
+        "nerode.records.folder": "MAX_WEIGHTS Folder hash_tensors is_import",
         "nerode.records.leases": (
             "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
         ),
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
-        "nerode.records.model_claims": ("REFUTED TESTED ModelClaim claims_to_json first_prefixes unexamined"),
         "nerode.records.run_record": (
-            "AxisScore Divergence HistoryRow LengthScore NotFinite RunRecord extrapolates_to "
-            "first_failing_length join_scores"
+            "REFUTED TESTED AxisScore Divergence HistoryRow LengthScore ModelClaim NotFinite RunRecord "
+            "claims_to_json extrapolates_to first_failing_length first_prefixes join_scores unexamined"
         ),
         "nerode.records.settlement": (
             "EXACT_NETWORK MARKS SETTLED SETTLED_CERTIFICATE SETTLEMENT_FILE STATUS_LEGEND WEIGHTS RunStatus "
@@ -166,6 +162,5 @@ __getattr__, __dir__, __all__ = attach(
             "CURVE CellResult LineResult TableResult VerdictSummary kept_experiments read_table read_tables "
             "write_table"
         ),
-        "nerode.records.weights": "hash_tensors",
     },
 )

@@ -1,12 +1,15 @@
 """A folder on disk: its files are opened once each, by name, and are what its subject says they are.
 
 A link, a device, a name with a separator and a file above its limit are refused; the folder itself may be
-reached by a link. Nothing looks at a parent folder.
+reached by a link. Nothing looks at a parent folder. The hash of weights is over the sorted names, types,
+shapes and bytes of tensors.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import stat
 from functools import cached_property
@@ -16,7 +19,24 @@ from typing import Any
 from nerode.core import FormatError, parse_json
 from nerode.kernel import content_hash
 from nerode.records.subject import SUBJECT_FILE, WEIGHTS_FILE, SubjectRecord
-from nerode.records.weights import hash_tensors
+
+
+def hash_tensors(content: bytes) -> str:
+    """Returns the SHA-256 of the tensors in the bytes of a safetensors file.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError or RecursionError: if they are no such file.
+    """
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    digest = hashlib.sha256()
+    for name in sorted(header.keys() - {"__metadata__"}):
+        entry = header[name]
+        first, last = (8 + size + int(offset) for offset in entry["data_offsets"])
+        digest.update(f"{name} {entry['dtype']} {entry['shape']}\n".encode())
+        digest.update(content[first:last])
+    return digest.hexdigest()
+
 
 MAX_WEIGHTS = 20_000_000_000
 """Bytes of weights; larger files are not read."""

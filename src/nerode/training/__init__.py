@@ -6,7 +6,7 @@ Open `loop` first.
 from nerode.training.batch_parts import run
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests
-from nerode.training.judging import Check, Reply
+from nerode.training.exact import Check, Reply
 from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import (
     Build,

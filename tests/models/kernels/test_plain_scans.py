@@ -10,12 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from nerode.models.kernels import matrix_scan, plain_scans
+from nerode.models.kernels import matrix_scan
 from nerode.models.kernels.matrix_scan import (
+    decay_in_chunks,
     decay_scan_reference,
+    delta_in_chunks,
     delta_scan_reference,
 )
-from nerode.models.kernels.plain_scans import decay_in_chunks, delta_in_chunks
 
 Tensors = tuple[Any, ...]
 
@@ -133,8 +134,8 @@ def test_fla_is_called_with_logarithms_where_it_fits(monkeypatch: pytest.MonkeyP
         module = ModuleType(f"fla.ops.{name}")
         vars(module).update(functions)
         monkeypatch.setitem(sys.modules, f"fla.ops.{name}", module)
-    monkeypatch.setattr(plain_scans, "_on_cuda", lambda x: True)
-    monkeypatch.setattr(plain_scans.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(matrix_scan, "_on_cuda", lambda x: True)
+    monkeypatch.setattr(matrix_scan.importlib.util, "find_spec", lambda name: object())
     for vector in (False, True):
         q, k, v, gate, start = decays(20, vector=vector, signed=False, dtype=torch.bfloat16)
         decay_in_chunks(q, k, v, gate.clamp_min(0.1), start)

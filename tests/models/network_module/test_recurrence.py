@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from nerode.core import InputError
+from nerode.models.network_module.model import CompiledRecurrence, longest_path
 from nerode.models.network_module.numbers import Converter
-from nerode.models.network_module.recurrence import CompiledRecurrence, longest_path
 from nerode.network import Affine, ByChoice, Factor, Fixed, Squashed
 
 

@@ -22,9 +22,8 @@ from nerode.models.folder import read_model, save_model
 from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs import certify
 from nerode.proofs.find.heads import certify_decoder, run_decoder
-from nerode.proofs.replay.attention.checker import audit, check_decoder
+from nerode.proofs.replay.attention.checker import audit, check_decoder, replay_heads
 from nerode.proofs.replay.attention.records import METHOD, NotProved
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 from tests.algebra.semigroups import random_dfa
 from tests.cli.runner import run

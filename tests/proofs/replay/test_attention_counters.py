@@ -14,10 +14,9 @@ from nerode.kernel import Certificate, Claim, Failure, Refutation
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs.find.heads import certify_decoder, run_decoder
-from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.checker import check_decoder, replay_heads
 from nerode.proofs.replay.attention.heads import Rounding, Values
 from nerode.proofs.replay.attention.records import METHOD, NotProved
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 
 

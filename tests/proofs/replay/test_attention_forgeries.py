@@ -14,10 +14,9 @@ from nerode.kernel import Certificate, Claim
 from nerode.languages import language_hash, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.proofs.find.heads import run_decoder
-from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.checker import check_decoder, replay_heads
 from nerode.proofs.replay.attention.records import METHOD as HEADS, NotProved
 from nerode.proofs.replay.attention.weights import explore_streams
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 
 SHORT = [torch.bfloat16, torch.float16]

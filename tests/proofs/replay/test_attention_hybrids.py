@@ -11,9 +11,8 @@ from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder
 from nerode.proofs import certify
 from nerode.proofs.find.heads import certify_decoder, run_decoder
-from nerode.proofs.replay.attention.checker import check_decoder
+from nerode.proofs.replay.attention.checker import check_decoder, replay_heads
 from nerode.proofs.replay.attention.records import METHOD, NotProved
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.listing import fingerprint
 from nerode.verdict import decide
 

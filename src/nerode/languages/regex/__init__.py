@@ -30,8 +30,13 @@ The alphabet consists of the letters written in the pattern, sorted, a range cou
 of that alphabet, and a range stands for those letters of the alphabet that lie in it.
 """
 
-from nerode.languages.regex.automaton import least_states, regex_to_dfa, regular_language, simplify
-from nerode.languages.regex.elimination import dfa_to_regex
+from nerode.languages.regex.automaton import (
+    dfa_to_regex,
+    least_states,
+    regex_to_dfa,
+    regular_language,
+    simplify,
+)
 from nerode.languages.regex.syntax import (
     MAX_REPEAT,
     Complement,

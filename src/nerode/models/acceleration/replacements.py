@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, silu, softplus
 
+from nerode.models.architectures.rwkv4 import weighted_means
 from nerode.models.architectures.slstm import slstm
 from nerode.models.kernels.matrix_scan import decay_scan, delta_scan
 from nerode.models.kernels.scan import diagonal_scan, selective_scan
@@ -22,7 +23,6 @@ from nerode.models.native.calls import runs_natively
 from nerode.models.parts.linear_attention import split_heads
 from nerode.models.parts.matrix_memory import MlstmInputs, mlstm_scan
 from nerode.models.parts.short_convolution import convolved
-from nerode.models.parts.weighted_means import weighted_means
 
 Plain = Callable[..., Any]
 

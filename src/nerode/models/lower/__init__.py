@@ -6,16 +6,25 @@ from nerode.core import attach
 
 if TYPE_CHECKING:
     from nerode.models.lower.assembly import network_to_architecture, writer_of
-    from nerode.models.lower.explanation import Explanation, compare_answers
     from nerode.models.lower.heads import is_decoder, network_to_decoder
-    from nerode.models.lower.lowering import BlockStyle, Lowered, lower, lowerings, main_refusal, show_word
+    from nerode.models.lower.lowering import (
+        BlockStyle,
+        Explanation,
+        Lowered,
+        compare_answers,
+        lower,
+        lowerings,
+        main_refusal,
+        show_word,
+    )
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.models.lower.assembly": "network_to_architecture writer_of",
-        "nerode.models.lower.explanation": "Explanation compare_answers",
         "nerode.models.lower.heads": "is_decoder network_to_decoder",
-        "nerode.models.lower.lowering": "BlockStyle Lowered lower lowerings main_refusal show_word",
+        "nerode.models.lower.lowering": (
+            "BlockStyle Explanation Lowered compare_answers lower lowerings main_refusal show_word"
+        ),
     },
 )

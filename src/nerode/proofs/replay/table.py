@@ -34,10 +34,10 @@ from nerode.proofs.folder import (
     read_network,
 )
 from nerode.proofs.reading import decode
+from nerode.proofs.replay.attention.checker import replay_heads
 from nerode.proofs.replay.attention.records import METHOD as HEADS
 from nerode.proofs.replay.bits import METHOD as BITS, covers_single_words, recheck
 from nerode.proofs.replay.fading import FADING, replay_fading
-from nerode.proofs.replay.heads import replay_heads
 from nerode.proofs.replay.lift import carried_claim, find_unlifted, is_carried
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.replay.softmax import outward_decoder
