@@ -10,26 +10,15 @@ import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from nerode.analysis.settle.settling import name_of_goal, settle, to_subject
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
-from nerode.languages import Language, answer_text, title_of
+from nerode.languages import Language, answer_text, asked_of, title_of
 from nerode.models import dtype_of, fixed_bits
 from nerode.network import Network
-from nerode.proofs import (
-    PREDICT,
-    Certificate,
-    Refutation,
-    Unproved,
-    certify,
-    check_folder,
-    write_certificate,
-    write_folder,
-)
+from nerode.proofs import check_folder, write_certificate, write_folder
 from nerode.proofs.floats import (
-    CLOSURE,
     MOST_STATES,
     WORDS,
     Settled,
@@ -37,8 +26,9 @@ from nerode.proofs.floats import (
     WordReader,
     proved_by,
     search_states,
+    settle as settle_asked,
 )
-from nerode.proofs.replay import Replayed, is_proof, replay_settled
+from nerode.proofs.replay import Replayed, is_proof, make_subject, replay_settled
 from nerode.records import (
     SETTLED,
     SETTLED_CERTIFICATE,
@@ -132,36 +122,23 @@ def _settle_compiled(folder: Path, network: Network, language: Language, budget:
     except FormatError:
         checked = None
     claims = checked.claims if checked is not None and checked.ok else ()
-    outcome: Certificate | Refutation | Unproved | None = None
-    if not any(claim.length == "all" and claim.task in WORDS for claim in claims):
-        outcome = certify(network, language, budget=budget.start())
-        claims = outcome.claims if isinstance(outcome, Certificate) else ()
-    proved = next((claim for claim in claims if claim.length == "all" and claim.task in WORDS), None)
-    end: dict[str, Any] = {"words": WORDS[PREDICT], "dtype": None, "method": CLOSURE}
-    if proved is not None:
-        end = {
-            "status": "proved",
-            "words": WORDS[proved.task],
-            "dtype": proved.dtype,
-            "method": proved.method,
-            "length": "all",
-            "noise": None if proved.eps is None else str(proved.eps),
-            "claims": tuple(claim.covers for claim in claims),
-        }
-    elif isinstance(outcome, Refutation):
-        end |= {
-            "status": "refuted",
-            "length": len(outcome.word) - 1,
-            "word": outcome.word,
-            "expected": " ".join(outcome.expected) or "nothing",
-            "got": " ".join(outcome.got) or "nothing",
-            "shortest": True,
-        }
-    else:
-        reason = outcome.reason if isinstance(outcome, Unproved) else "no claim speaks of all lengths"
-        end |= {"status": "unsettled", "length": 0, "reason": reason}
-    seconds = round(time.process_time() - begun, 3)
-    return Settlement(about=title_of(language), states=0, cpu_seconds=seconds, **end)
+    lasting = next((claim for claim in claims if claim.length == "all" and claim.task in WORDS), None)
+    if lasting is None:
+        name, question = network.origin.language, asked_of(language)
+        asked = make_subject(name, about=title_of(language), network=network, question=question)
+        return settle_asked(asked, budget=budget).settlement
+    return Settlement(
+        **{
+            **proved_by(claims),
+            "dtype": lasting.dtype,
+            "noise": None if lasting.eps is None else str(lasting.eps),
+        },
+        about=title_of(language),
+        method=lasting.method,
+        length="all",
+        states=0,
+        cpu_seconds=round(time.process_time() - begun, 3),
+    )
 
 
 @fixed_bits(1)
