@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nerode.algebra.identities import Term, parse_identity
+from nerode.algebra.classes.subject import Term, parse_identity
 from nerode.languages import Alphabet, Dfa, minimise
 
 Table = npt.NDArray[np.int64]

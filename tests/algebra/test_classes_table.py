@@ -10,9 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nerode.algebra.classes.subject import ExaminedLanguage
+from nerode.algebra.classes.subject import ExaminedLanguage, Term, parse_identity
 from nerode.algebra.classes.table import CLASSES, INCLUSIONS, decide_membership, infer
-from nerode.algebra.identities import Term, parse_identity
 from nerode.algebra.records import Membership
 from nerode.core import Budget, UnknownName
 from nerode.languages import Alphabet, Dfa, Word, minimise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.algebra.identities import (
+from nerode.algebra.classes.subject import (
     Term,
     evaluate,
     map_power,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         StateClusters,
         analysis_json,
     )
-    from nerode.records.folder import MAX_WEIGHTS, Folder, hash_tensors, is_import
     from nerode.records.leases import (
         PATIENCE,
         LeaseWatch,
@@ -102,16 +101,20 @@ if TYPE_CHECKING:
     )
     from nerode.records.subject import (
         IMPORTED,
+        MAX_WEIGHTS,
         SUBJECT_FILE,
         SUBJECT_FORMAT,
         WEIGHTS_FILE,
         AskedQuestion,
         Bits,
+        Folder,
         ImportOrigin,
         NetworkEntry,
         Reading,
         SubjectRecord,
         TokenLetters,
+        hash_tensors,
+        is_import,
     )
     from nerode.records.tables import (
         CURVE,
@@ -132,7 +135,6 @@ __getattr__, __dir__, __all__ = attach(
             "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
             "Source Spectrum StateClusters analysis_json"
         ),
-        "nerode.records.folder": "MAX_WEIGHTS Folder hash_tensors is_import",
         "nerode.records.leases": (
             "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
         ),
@@ -155,8 +157,8 @@ __getattr__, __dir__, __all__ = attach(
             "prune read_metrics read_result read_run removable run_name"
         ),
         "nerode.records.subject": (
-            "IMPORTED SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits ImportOrigin NetworkEntry "
-            "Reading SubjectRecord TokenLetters"
+            "IMPORTED MAX_WEIGHTS SUBJECT_FILE SUBJECT_FORMAT WEIGHTS_FILE AskedQuestion Bits Folder "
+            "ImportOrigin NetworkEntry Reading SubjectRecord TokenLetters hash_tensors is_import"
         ),
         "nerode.records.tables": (
             "CURVE CellResult LineResult TableResult VerdictSummary kept_experiments read_table read_tables "

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nerode.core import FormatError, InputError, from_mapping, to_mapping
-from nerode.records.folder import Folder
 from nerode.records.run_record import RunRecord, first_failing_length
 from nerode.records.spec import Measure
+from nerode.records.subject import Folder
 
 SETTLEMENT_FORMAT = "nerode-settlement"
 SETTLEMENT_VERSION = 1

@@ -3,7 +3,7 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from nerode.compiler.constructions.cyclic import circle, cyclic_action, turns_of
+from nerode.compiler.constructions.clock import circle, cyclic_action, turns_of
 from nerode.compiler.pipeline import compile_language
 from nerode.core import NotCompilable, root_of_unity
 from nerode.languages import RegularLanguage

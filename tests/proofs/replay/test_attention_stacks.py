@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.compiler.constructions.attention_counters import BRACKET_HEADS
+from nerode.compiler.constructions.attention import BRACKET_HEADS
 from nerode.kernel import Certificate, Claim, Failure
 from nerode.languages.bestiary import find_language
 from nerode.models.lower.heads import network_to_decoder

@@ -19,6 +19,7 @@ from nerode.algebra.classes.subject import (
     between,
     member,
     non_member,
+    omega_power,
     remembered,
     violates,
     violation,
@@ -33,7 +34,6 @@ from nerode.algebra.components import (
     word_with_answer,
 )
 from nerode.algebra.groups_inside import pair_labels
-from nerode.algebra.identities import omega_power
 from nerode.languages import Word
 
 STRICTLY_LOCAL = "if u x^ω v and u' x^ω v' are in L, so is u x^ω v'"
