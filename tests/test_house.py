@@ -194,8 +194,8 @@ def test_every_benchmark_imports_what_there_is():
             importlib.import_module(f"benchmarks.{path.stem}")
 
 
-def test_a_failing_word_has_one_record():
-    """No class but the kernel's has a word with what is expected and what was given, and nothing else."""
+def _classes_with(*groups: set[str]) -> set[str]:
+    """The classes that have all fields of one of the groups."""
     found = set()
     for name, path in _modules().items():
         for node in _nodes(path):
@@ -205,6 +205,31 @@ def test_a_failing_word_has_one_record():
                     for item in node.body
                     if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
                 }
-                if {"word", "expected", "got"} <= fields:
+                if any(group <= fields for group in groups):
                     found.add(f"{name}.{node.name}")
+    return found
+
+
+def test_a_failing_word_has_one_record():
+    """No class but the kernel's has a word with what is expected and what was given, and nothing else."""
+    found = _classes_with({"word", "expected", "got"})
     assert found == {"nerode.kernel.claims.Refutation", "nerode.records.settlement.Settlement"}
+
+
+def test_an_outcome_has_one_record():
+    """A status with the claims that prove it, or with the word that refutes it, is a settlement."""
+    found = _classes_with(
+        {"status", "claims"}, {"status", "word"}, {"outcome", "claims"}, {"outcome", "word"}
+    )
+    assert found == {"nerode.records.settlement.Settlement"}
+    named = re.compile(r'Literal\["proved", "refuted", "unsettled"\]')
+    places = [name for name, path in _modules().items() if named.search(path.read_text())]
+    assert places == ["nerode.records.settlement"]
+
+
+def test_one_place_makes_an_optimiser():
+    made = re.compile(
+        r"torch\.optim\.(?!Optimizer\b)[A-Z]\w+|from torch\.optim|from torch import .*\boptim\b"
+    )
+    places = [name for name, path in _modules().items() if made.search(path.read_text())]
+    assert places == ["nerode.training.optimiser"]
