@@ -53,7 +53,6 @@ def stream(kind: str, bit: int) -> dict[str, Any]:
         "tested": 1000,
         "predicted": 51,
         "margins": [[1, 2.0], [10, 1.0], [100, -1.0], [1000, None]],
-        "expected": [] if kind == "random" else [[8, 1.1], [100, -1.0]],
     }
 
 
@@ -138,8 +137,6 @@ def analysis_json() -> dict[str, Any]:
             "streams": [stream(kind, bit) for kind in ("opposite", "same", "random") for bit in (0, 1)],
             "fixed_points": [point, unknown],
             "latch": False,
-            "prediction": [{"gate": 0.9}],
-            "unpredicted": HOSTILE,
         },
         "left_out": {HOSTILE: HOSTILE},
     }

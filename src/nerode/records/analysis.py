@@ -44,9 +44,9 @@ class Forgetting:
         streams: by kind of stream (`stream`: opposite, same or random) and written `bit`: `fails_at`, the
             least number of ignored bits after which the bit is read incorrectly in the worst stream of the
             kind (above 1,000, the first checkpoint at which it is; None if it was always read correctly);
-            `tested`, the largest number of ignored bits; `predicted`, `fails_at` by the gates alone;
-            `margins`, numbers of ignored bits with the margin of the correct answer after them; `expected`,
-            the same by the gates alone.
+            `tested`, the largest number of ignored bits; `predicted`, `fails_at` by the first repetitions
+            alone (None where it should never be, or nothing can be said);
+            `margins`, numbers of ignored bits with the margin of the correct answer after them.
         fixed_points: by `written` and `ignored` bit the cycle that the state enters when the ignored bit is
             repeated: `steps` until the states go around bit for bit; the `period`, 1 for a fixed point;
             `right`, whether the bit is read correctly on the whole cycle; the least `margin` there; `always`,
@@ -54,18 +54,11 @@ class Forgetting:
         latch: whether every constant stream is read correctly at every length, which the fixed points prove
             for the floats of this machine and the four streams read side by side (sums in other batches may
             be rounded otherwise); None if some state was not seen to come back to itself.
-        prediction: by `written` and `ignored` bit how the gates let it fade: the largest product of gates of
-            one repetition among coordinates in which the two bits differ (`gate`), the repetitions in which
-            the slowest part is halved (`half_life`), `fails_at` and `margins` as above; empty where no
-            prediction is made.
-        unpredicted: why there is no prediction; empty if there is one.
     """
 
     streams: tuple[AnalysisRow, ...]
     fixed_points: tuple[AnalysisRow, ...]
     latch: bool | None
-    prediction: tuple[AnalysisRow, ...]
-    unpredicted: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +83,8 @@ class MetricAutomaton:
             after each repetition (None if nothing is), the repetitions until both states are equal bit for
             bit (`merged_at`), a shortest `suffix` that tells the places apart, and the repetitions after
             which it is answered incorrectly (`fails_at`).
-        bits: for flip-flops by `stream` and `bit` the repetitions after which the bit is lost, `predicted` by
-            the gates and `measured`.
+        bits: for flip-flops by `stream` and `bit` the repetitions after which the bit is lost, `predicted`
+            and `measured`.
         linear_bound: repetitions within which a linear recurrence that is robust to `noise_radius` would
             have merged two places that a letter holds; None if nothing follows.
     """

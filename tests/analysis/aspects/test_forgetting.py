@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
-from nerode.analysis.aspects.forgetting import fixed_points, forgetting, predict_fading, written_states
+from nerode.analysis.aspects.forgetting import fixed_points, forgetting
 from nerode.analysis.subject import load_subject
 from nerode.core import Budget, InputError
 from nerode.records import run_name
@@ -13,41 +11,6 @@ from nerode.tasks import IGNORE, READ, WRITE, ZERO
 from nerode.training import make_specs, run_key
 from nerode.training.runs import run_in
 from tests.analysis.networks import flip_flop_task, leaky_flip_flop, model_of, subject_of
-
-STATES = {"0.h": torch.tensor([[-1.0], [1.0]])}
-
-
-@pytest.mark.parametrize(("gate", "drift"), [(0.99, 0.1), (0.999, 0.01), (0.95, 0.3)])
-def test_the_prediction_is_the_closed_form(gate, drift):
-    """From -1 towards drift: drift - gateⁿ (drift + 1) passes 0 after ln((drift + 1) / drift) / -ln(gate)."""
-    found, why = predict_fading(leaky_flip_flop(gate, drift), STATES)
-    assert why == ""
-    expected = math.ceil(math.log((drift + 1) / drift) / -math.log(gate))
-    by = {(f.written, f.ignored): f for f in found}
-    for bit in (0, 1):
-        assert by[bit, 1 - bit].fails_at == expected
-        assert by[bit, bit].fails_at is None
-        assert by[bit, bit].gate == pytest.approx(gate, rel=1e-5)
-        assert by[bit, bit].half_life == pytest.approx(math.log(2) / -math.log(gate), rel=1e-3)
-        for n, margin in by[bit, 1 - bit].margins[:20]:
-            assert margin == pytest.approx(2 * (gate**n * (drift + 1) - drift), abs=1e-4)
-
-
-def test_a_gate_of_one_never_forgets():
-    found, why = predict_fading(leaky_flip_flop(1.0, 0.5), STATES)
-    assert why == ""
-    assert {f.fails_at for f in found} == {None}
-    assert {f.gate for f in found} == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("gru", "nonlinearly"), ("deltanet", "mixes"), ("mlstm", "")], ids=str
-)
-def test_what_cannot_be_predicted_says_why(name, reason):
-    model = model_of(name, letters=5)
-    found, why = predict_fading(model, written_states(model))
-    assert bool(found) == (why == "")
-    assert reason in why
 
 
 def whole_word(model, bit: int, ignored: list[int]) -> bool:
@@ -147,4 +110,4 @@ def test_a_trained_lstm_is_a_latch(tmp_path):
     run_in(tmp_path, spec)
     found = forgetting(load_subject(tmp_path / run_name(run_key(spec))), longest=2_000)
     assert found.latch is True
-    assert "nonlinearly" in found.unpredicted
+    assert {row.predicted for row in found.streams} == {None}

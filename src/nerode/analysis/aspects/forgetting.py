@@ -3,17 +3,11 @@
 streams      a bit is written, then only bits to ignore follow: all opposite, all equal, or random
 fixed points one ignored bit is repeated until the state comes back to itself, bit for bit: the answer
              there is the answer for every larger number of repetitions
-prediction   where the only layer is linear, its gates alone say where the state will be after any number
-             of repetitions; the reader is asked there, without running
-
-For the prediction: if the same letters are repeated, each repetition does the same affine map to the state of
-a linear layer once its windows are full, h ↦ G h + c. The state then fades towards the fixed point
-h* = (1 - G)⁻¹ c, and after n more repetitions it is h* + Gⁿ (h - h*).
+prediction   the first repetitions say where the state will be after any number of them (`loops`)
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +19,8 @@ from torch import Tensor
 from nerode.analysis.probes import plain
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream
-from nerode.models import DiagonalTransition, Model, part_of
-from nerode.proofs.floats import nan_rows, to_rows
+from nerode.models import Model
+from nerode.proofs.floats import LoopWord, make_runner, nan_rows, predict_repetitions, to_rows
 from nerode.records import AnalysisRow, Forgetting
 from nerode.tasks import IGNORE, READ, STREAMS, WRITE, ZERO, FlipFlop, survey
 
@@ -124,17 +118,25 @@ def forgetting(
         raise InputError(f"{subject.name} is not about flip-flops; their letters are needed")
     if model.grows:
         raise InputError(f"{subject.name} keeps all that it has read; its state has no horizon")
-    fadings, why = predict_fading(model, written_states(model))
-    expected = {(f.written, f.ignored): f for f in fadings}
     points = fixed_points(model, repetitions=repetitions, budget=budget)
-    streams = _streams(model, expected, longest, seed)
-    return Forgetting(
-        streams=streams,
-        fixed_points=points,
-        latch=_is_latch(streams, points),
-        prediction=fadings,
-        unpredicted=why,
-    )
+    streams = _streams(model, _predicted(model, subject.task), longest, seed)
+    return Forgetting(streams=streams, fixed_points=points, latch=_is_latch(streams, points))
+
+
+def _predicted(model: Model, task: FlipFlop) -> dict[tuple[int, int], int | None]:
+    """By written and ignored bit the repetitions after which the bit should be lost; None if never."""
+    question = task.question()
+    runner = make_runner(model, question, reading=task.reading())
+
+    def loop(written: int, ignored: int) -> LoopWord:
+        repeated = (IGNORE, ZERO + ignored)
+        return LoopWord(parts=(((WRITE, ZERO + written), False), (repeated, True), ((READ,), False)))
+
+    return {
+        (written, ignored): predict_repetitions(runner, question, loop(written, ignored))
+        for written in (0, 1)
+        for ignored in (0, 1)
+    }
 
 
 def ask(model: Model, state: State) -> Tensor:
@@ -157,12 +159,6 @@ def _is_latch(streams: Sequence[AnalysisRow], points: Sequence[AnalysisRow]) -> 
     if any(p.always is False for p in points):
         return False
     return None if any(p.always is None for p in points) else True
-
-
-@torch.no_grad()
-def written_states(model: Model) -> State:
-    """Returns the states after a written 0 and a written 1."""
-    return read_pair(model, model.initial_state(2), WRITE, torch.tensor([0, 1]))
 
 
 @torch.no_grad()
@@ -241,7 +237,7 @@ def _cycle(model: Model, written: int, ignored: int, most: int, budget: Budget) 
 
 
 def _streams(
-    model: Model, expected: Mapping[tuple[int, int], AnalysisRow], longest: int, seed: int
+    model: Model, predicted: Mapping[tuple[int, int], int | None], longest: int, seed: int
 ) -> tuple[AnalysisRow, ...]:
     each = min(EACH, longest)
     near = _each_margin(model, each, stream(seed, "analysis", "ignored bits"))
@@ -256,19 +252,17 @@ def _streams(
         fails = int(wrong[0]) + 1 if len(wrong) else None
         if fails is None:
             fails = next((r["ignored"] for r in later if not r["right"]), None)
-        fading = None if kind == "random" else expected.get((bit, bit if kind == "same" else 1 - bit))
         found.append(
             AnalysisRow(
                 stream=kind,
                 bit=bit,
                 fails_at=fails,
                 tested=longest,
-                predicted=None if fading is None else fading.fails_at,
+                predicted=None if kind == "random" else predicted[bit, bit if kind == "same" else 1 - bit],
                 margins=(
                     *((n, plain(worst[n - 1])) for n in kept),
                     *((r["ignored"], r["margin"]) for r in later),
                 ),
-                expected=() if fading is None else fading.margins,
             )
         )
     return tuple(found)
@@ -302,152 +296,3 @@ def _answer(model: Model) -> Any:
         return scores, after
 
     return answer
-
-
-FILLED = 8
-"""Repetitions after which every convolution of the zoo has nothing else in its window."""
-
-_FARTHEST = 10**9
-"""Repetitions beyond which a failure is not looked for."""
-
-
-@torch.no_grad()
-def predict_fading(model: Model, written: State) -> tuple[tuple[AnalysisRow, ...], str]:
-    """Returns how bits fade, or nothing and the reason why nothing can be said.
-
-    A prediction is made in double precision for a model with one layer whose transition multiplies each
-    coordinate by a gate that depends on the inputs alone.
-
-    Args:
-        model: a model of the flip-flop task.
-        written: the states after a written 0 and a written 1, in a batch.
-    """
-    if len(model.layers) != 1:
-        return (
-            (),
-            f"the model has {len(model.layers)} layers; what the second reads is not the same each time",
-        )
-    layer = model.layers[0]
-    letters = torch.tensor([[IGNORE, ZERO]])
-    transition = layer.transition(model.inputs_of(0, letters))
-    if transition is None:
-        return (), "the state moves nonlinearly; it may be held by an attractor, which the fixed points show"
-    if not isinstance(transition, DiagonalTransition) or transition.gate.is_complex():
-        return (), "the transition mixes coordinates; only gates are followed"
-    name = f"0.{transition.state}"
-    fine = _doubled(model)
-    states = {key: value.double() if value.is_floating_point() else value for key, value in written.items()}
-    found = []
-    for ignored in (0, 1):
-        course = _course(fine, states, name, ignored)
-        if course is None:
-            return (), "what is repeated does not do the same each time; more than the gates moves the state"
-        found += [_fading(fine, course, bit, ignored) for bit in (0, 1)]
-    return tuple(sorted(found, key=lambda f: (f.written, f.ignored))), ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Course:
-    """The course of the states of both bits, from the repetition FILLED on.
-
-    Attributes:
-        state: the states there; the part `name` of it moves.
-        name: the part that the gates are about.
-        gate: of one repetition.
-        push: what one repetition adds.
-    """
-
-    state: State
-    name: str
-    gate: Tensor
-    push: Tensor
-
-    def after(self, repetitions: int) -> State:
-        """Returns the states after some repetitions, counted from the first of all."""
-        n = repetitions - FILLED
-        h = self.state[self.name]
-        # A coordinate whose gate is 1 does not fade: it is pushed by as much each time.
-        holds = self.gate == 1
-        limit = self.push / torch.where(holds, torch.ones_like(self.gate), 1 - self.gate)
-        moved = torch.where(holds, h + n * self.push, limit + self.gate**n * (h - limit))
-        return {**self.state, self.name: moved}
-
-
-def _course(model: Model, written: State, name: str, ignored: int) -> _Course | None:
-    """The course of both bits under one ignored bit, None if repetitions do not all do the same."""
-    pair = torch.tensor([[IGNORE, ZERO + ignored]]).expand(2, 2)
-    state = written
-    for _ in range(FILLED):
-        state = model.run(pair, state)[1]
-    gate = _gate(model, pair, state)
-    later = model.run(pair, state)[1]
-    found = _Course(state=state, name=name, gate=gate, push=later[name] - gate * state[name])
-    for n in range(FILLED + 1, FILLED + 4):
-        state = model.run(pair, state)[1]
-        expected = found.after(n)
-        if any(not torch.allclose(state[key].double(), expected[key].double(), rtol=1e-6) for key in state):
-            return None
-    return found
-
-
-def _fading(model: Model, course: _Course, bit: int, ignored: int) -> AnalysisRow:
-    sign = 1 if bit else -1
-
-    def margin(repetitions: int) -> float:
-        scores = model.step(torch.full((2,), READ), course.after(repetitions))[0]
-        return sign * float(scores[bit, 1] - scores[bit, 0])
-
-    zero, one = course.state[course.name]
-    differs = (zero - one).abs() > 0
-    slowest = float(course.gate[bit].expand_as(zero)[differs].abs().max()) if bool(differs.any()) else 0.0
-    return AnalysisRow(
-        written=bit,
-        ignored=ignored,
-        gate=slowest,
-        half_life=plain(math.log(2) / -math.log(slowest)) if 0 < slowest < 1 else None,
-        fails_at=_first_failure(margin),
-        margins=tuple((n, plain(margin(n))) for n in _shown()),
-    )
-
-
-def _gate(model: Model, pair: Tensor, state: State) -> Tensor:
-    """The product of the gates of one repetition (batch, …)."""
-    layer = model.layers[0]
-    transition = layer.transition(model.inputs_of(0, pair, state), part_of(state, 0))
-    assert isinstance(transition, DiagonalTransition)
-    return transition.gate.prod(dim=1)
-
-
-def _first_failure(margin: Callable[[int], float]) -> int | None:
-    """The least number of repetitions with a margin that is not positive, on a grid and then exactly."""
-    grid = sorted({round(float(n)) for n in np.geomspace(FILLED, _FARTHEST, 200)})
-    if not margin(FILLED) > 0:
-        return FILLED
-    good = FILLED
-    bad: int | None = None
-    for n in grid:
-        if not margin(n) > 0:
-            bad = n
-            break
-        good = n
-    if bad is None:
-        return None
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if margin(middle) > 0:
-            good = middle
-        else:
-            bad = middle
-    return bad
-
-
-def _shown() -> list[int]:
-    return sorted({round(float(n)) for n in np.geomspace(FILLED, 10_000, 100)})
-
-
-def _doubled(model: Model) -> Model:
-    fine = Model(model.config).double()
-    fine.load_state_dict(
-        {k: v.double() if v.is_floating_point() else v for k, v in model.state_dict().items()}
-    )
-    return fine.eval()

@@ -4,6 +4,7 @@ from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.find.closure import FloatVerdict, certify_module
 from nerode.proofs.find.fading import certify_fading
 from nerode.proofs.find.heads import decoder_length
+from nerode.proofs.find.loops import LoopWord, predict_repetitions
 from nerode.proofs.find.schedule import finished
 from nerode.proofs.find.walk import CALL, Walk
 from nerode.proofs.find.words import WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
@@ -49,6 +50,7 @@ __all__ = [
     "Examination",
     "FloatVerdict",
     "FoundProof",
+    "LoopWord",
     "ModelReader",
     "RealModel",
     "SettleSettings",
@@ -74,6 +76,7 @@ __all__ = [
     "make_architecture",
     "make_runner",
     "nan_rows",
+    "predict_repetitions",
     "prove_boxes",
     "proved_by",
     "search_states",

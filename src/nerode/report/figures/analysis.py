@@ -220,11 +220,6 @@ def forgetting_figure(found: Json) -> LineChart | None:
     for row in forgetting["streams"]:
         name = f"{row['stream']}, bit {row['bit']}"
         lines.append(ChartLine(series=name, points=tuple((float(n), m) for n, m in row["margins"])))
-        if row["expected"]:
-            last = row["margins"][-1][0]
-            points = tuple((float(n), m) for n, m in row["expected"] if n <= last)
-            lines.append(ChartLine(series=name, name="predicted", points=points, thin=True))
-    said = "Thin lines are predicted by the gates alone. " if forgetting["prediction"] else ""
     return LineChart(
         title="Margin of a written bit, after bits to ignore",
         x_title="ignored bits",
@@ -232,7 +227,7 @@ def forgetting_figure(found: Json) -> LineChart | None:
         lines=tuple(lines),
         log_x=True,
         zero=True,
-        caption=f"{said}Below 0 the bit is lost.",
+        caption="Below 0 the bit is lost.",
     )
 
 

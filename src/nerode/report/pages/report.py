@@ -148,7 +148,6 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
         automaton=_automaton_figure(found),
         left_out=found["left_out"],
         latch="" if forgetting is None else FINDINGS[forgetting["latch"]],
-        unpredicted="" if forgetting is None else forgetting["unpredicted"],
         spectra=list(zip(draw.spectrum_plots(found), draw.product_figures(found), strict=True)),
         context=draw.context_figure(found),
         clusters=draw.cluster_figures(found),

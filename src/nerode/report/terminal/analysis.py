@@ -205,14 +205,13 @@ def _margins(found: Json) -> list[tuple[str, ...]]:
 
 
 def _streams(found: Json) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("ignored bits", "written", "lost after", "predicted by the gates")]
+    rows: list[tuple[str, ...]] = [("ignored bits", "written", "lost after", "predicted")]
     forgetting = found["forgetting"]
     if forgetting is None:
         return rows
     for row in forgetting["streams"]:
         lost = count(row["fails_at"], f"not within {row['tested']:,}")
-        said = "–" if not row["expected"] else count(row["predicted"])
-        rows.append((row["stream"], str(row["bit"]), lost, said))
+        rows.append((row["stream"], str(row["bit"]), lost, count(row["predicted"], "–")))
     return rows
 
 
