@@ -197,7 +197,6 @@ def _unequal_words(subject: ExaminedLanguage, reaches: Flags, p: int, q: int) ->
 
 DEFINITE = "y x^ω = x^ω"
 FINITE = "no accepting state is reachable from a cycle"
-COFINITE = "no rejecting state is reachable from a cycle"
 
 
 def definite(subject: ExaminedLanguage) -> Evidence:
@@ -236,19 +235,10 @@ def _never_merged(subject: ExaminedLanguage, labels: Numbers) -> Evidence:
 
 def finite(subject: ExaminedLanguage) -> Evidence:
     """Decides whether the language has finitely many words."""
-    return _bounded(subject, accepted=True)
-
-
-def cofinite(subject: ExaminedLanguage) -> Evidence:
-    """Decides whether the complement has finitely many words."""
-    return _bounded(subject, accepted=False)
-
-
-def _bounded(subject: ExaminedLanguage, *, accepted: bool) -> Evidence:
     for q in subject.access.order:
         if not subject.on_cycle[q]:
             continue
-        after = word_with_answer(subject.dfa, subject.rows, q, accepted)
+        after = word_with_answer(subject.dfa, subject.rows, q, True)
         if after is None:
             continue
         witness = {"x": _loop(subject, q), "before": subject.access.word(q), "after": after}
@@ -257,8 +247,7 @@ def _bounded(subject: ExaminedLanguage, *, accepted: bool) -> Evidence:
             or run(subject.rows, subject.dfa.start, witness["before"]) != q
         ):
             raise AssertionError(f"the loop {witness} does not hold in {subject.dfa!r}")
-        says = f"{between('xⁿ', witness)} is {'in L' if accepted else 'outside L'} for every n"
-        return non_member(subject, witness, says)
+        return non_member(subject, witness, f"{between('xⁿ', witness)} is in L for every n")
     return member()
 
 

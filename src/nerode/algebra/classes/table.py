@@ -68,7 +68,6 @@ _ROWS = (
         semigroups.star_free,
     ),
     ("finite", "finitely many words", local.FINITE, "Pin1986", local.finite),
-    ("cofinite", "all words but finitely many", local.COFINITE, "Pin1986", local.cofinite),
     ("definite", "the last k letters decide", local.DEFINITE, "PerlesRabinShamir1963", local.definite),
     (
         "strictly-local",
@@ -177,9 +176,6 @@ INCLUSIONS = (
     ("finite", "definite"),
     ("finite", "strictly-local"),
     ("finite", "piecewise-testable"),
-    ("cofinite", "definite"),
-    ("cofinite", "strictly-local"),
-    ("cofinite", "piecewise-testable"),
     ("definite", "locally-testable"),
     ("definite", "l-trivial"),
     ("strictly-local", "locally-testable"),
