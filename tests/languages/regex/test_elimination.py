@@ -25,6 +25,6 @@ def test_short_languages_have_short_expressions(name: str, expected: str) -> Non
 
 
 def test_an_expression_that_explodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nerode.languages.regex.elimination.MAX_NODES", 2_000)
+    monkeypatch.setattr("nerode.languages.regex.automaton.MAX_NODES", 2_000)
     with pytest.raises(BudgetExceeded, match="keep the language as an automaton"):
         dfa_to_regex(find_language("s4").dfa())

@@ -60,7 +60,7 @@ def test_lemmas_that_are_blind_meet_the_decoder_itself(monkeypatch):
     proof = check_decoder(model, language)
     with torch.no_grad():
         model.embedding.weight[:2] = model.embedding.weight[[1, 0]].clone()
-    monkeypatch.setattr("nerode.proofs.replay.heads.check_decoder", lambda *_, **__: proof)
+    monkeypatch.setattr("nerode.proofs.replay.attention.checker.check_decoder", lambda *_, **__: proof)
     evidence = {HEADS: {**proof.evidence(), "module": fingerprint(model)}}
     certificate = Certificate(
         network="0" * 64, language=language_hash(language), claims=(proof.claim(),), evidence=evidence
