@@ -4,10 +4,10 @@ fading      a state that shrinks by the factor g at each repetition passes the t
             ln(start / threshold) / -ln(g) repetitions
 counting    a float with p bits counts exactly to 2**p; one more and the count stands still
 
-For a prediction the state after each repetition is one vector. Where its steps shrink by a constant factor,
-the state fades towards a limit, and what counts is how near to the limit the module still reads it rightly:
-the reader is asked at states between, which are not reached by running. Where the steps stay the same, the
-state counts, until its floats run out. A distance to the limit below which the steps are rounded away is
+For a prediction the state after each repetition is one vector. Where the steps of each number shrink by a
+constant factor of its own, the state fades towards a limit, and what counts is how near to the limit the
+module still reads it rightly: the reader is asked at states between, which are not reached by running. Where
+the steps stay the same, the state counts, until its floats run out. A distance to the limit below which the steps are rounded away is
 never gone under. Nothing here is a proof.
 """
 
@@ -46,9 +46,8 @@ _LOOKS = (2, 4, 16, 64)
 _NEAR = 2.0**-6
 """A limit that is nearer to zero than this share of the state is taken for zero."""
 
-_HALVINGS = 60
-_OCTAVES = 1_100
-"""Powers of two between the state and its limit that are looked at; a float64 has no more."""
+_FARTHEST = 1 << 62
+"""Repetitions beyond which a failure is not looked for."""
 
 LOOPS = "loops"
 
@@ -270,36 +269,40 @@ def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader
     # Where a coordinate has overflowed there are no steps to be told; it is left as it ended.
     end, finite = path[-1], np.isfinite(path).all(axis=0)
     path = [np.where(finite, place, 0.0) for place in path]
-    last, first = path[-1] - path[-2], path[1] - path[0]
+    last = path[-1] - path[-2]
     if not last.any():
         return None
     if np.array_equal(last, path[-2] - path[-3]):
         return _predict_counting(path[0], last, dtype)
     n = len(path) - 1
     moving = int(np.argmax(np.abs(last)))
-    rate = _root(last[moving], first[moving], n - 1)
-    if not 0 < rate < 1:
+    # The first repetitions fill the windows of convolutions.
+    half = max(1, n // 2)
+    rates = _roots(last, path[half] - path[half - 1], n - half)
+    if not 0 < rates[moving] < 1:
         return None
-    limit = path[-1] + last * rate / (1 - rate)
-    near = np.abs(limit) < _NEAR * np.abs(path[-1])
+    rates = np.where((rates > 0) & (rates < 1), rates, np.where(last == 0, 0.0, rates[moving]))
+    limit = path[-1] + last * rates / (1 - rates)
+    near = (np.abs(limit) < _NEAR * np.abs(path[-1])) & (rates > 0)
     limit[near] = 0
-    if near[moving]:
-        rate = _root(path[-1][moving], path[0][moving], n)
+    rates = np.where(near, _roots(path[-1], path[half], n - half), rates)
 
-    def fails(share: float) -> bool:
-        between = np.where(finite, limit + share * (path[-1] - limit), end)
+    def fails(more: float) -> bool:
+        between = np.where(finite, limit + rates**more * (path[-1] - limit), end)
         return reader.fails(_like(pattern, between), n)
 
-    share = _smallest_right(fails)
-    distance = abs(path[-1][moving] - limit[moving])
-    if share is None or not 0 < rate < 1 or share * distance < _stalls(limit[moving], rate, dtype):
+    more, distance = _first_failure(fails), abs(path[-1][moving] - limit[moving])
+    rate = rates[moving]
+    if more is None or not 0 < rate < 1 or rate**more * distance < _stalls(limit[moving], rate, dtype):
         return None
-    return n + max(0, math.ceil(math.log(share) / math.log(rate)))
+    return n + more
 
 
-def _root(last: float, first: float, n: int) -> float:
-    """The factor of which n make the quotient of two numbers; 1 if there is none."""
-    return float(abs(last / first)) ** (1 / n) if first and n else 1.0
+def _roots(last: Vector, first: Vector, n: int) -> Vector:
+    """The factors of which n make the quotients of numbers; 1 where there is none."""
+    quotients = np.divide(last, first, out=np.ones_like(last), where=first != 0)
+    roots: Vector = np.abs(quotients) ** (1 / max(1, n))
+    return roots
 
 
 def _finer(runner: Runner) -> Runner:
@@ -334,17 +337,19 @@ def _unit(*values: float) -> float:
     return math.ldexp(1.0, min(exponents))
 
 
-def _smallest_right(fails: Callable[[float], bool]) -> float | None:
-    """The share of the way to the limit that is left where the module begins to fail; None for nowhere."""
-    if not fails(0.0):
+def _first_failure(fails: Callable[[float], bool]) -> int | None:
+    """The least number of further repetitions with which the module fails; None if it never does."""
+    if not fails(math.inf):
         return None
-    low, high = -float(_OCTAVES), 0.0
-    if fails(1.0):
-        return 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fails(2.0**middle) else (low, middle)
-    return float(2.0**high)
+    low, high = -1, 0
+    while not fails(high):
+        low, high = high, 2 * high + 1
+        if high > _FARTHEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return high
 
 
 def _stalls(limit: float, rate: float, dtype: str) -> float:
