@@ -7,8 +7,8 @@ counting    a float with p bits counts exactly to 2**p; one more and the count s
 For a prediction the state after each repetition is one vector. Where the steps of each number shrink by a
 constant factor of its own, the state fades towards a limit, and what counts is how near to the limit the
 module still reads it rightly: the reader is asked at states between, which are not reached by running. Where
-the steps stay the same, the state counts, until its floats run out. A distance to the limit below which the steps are rounded away is
-never gone under. Nothing here is a proof.
+the steps stay the same, the state counts, until its floats run out. A distance to the limit below which the
+steps are rounded away is never gone under. Nothing here is a proof.
 """
 
 from __future__ import annotations
