@@ -23,3 +23,12 @@ def test_the_size_of_a_theorem_stays_where_it_is_smaller() -> None:
     size = table("dyck-1", "mamba")["mamba"].size
     assert size is not None
     assert (size.layers, size.width, size.note) == (1, 1, "")
+
+
+def test_a_network_for_prefixes_is_no_size_of_one_that_recognises() -> None:
+    """The position decides what may follow in (aa)*, and not whether a word with a b is in it."""
+    language = resolve_language("(aa)*", alphabet="ab")
+    for task, compiled in (("predict", True), ("recognise", False)):
+        found = check_language(language, architectures=("s4d",), task=task).table["s4d"]
+        assert (found.size is not None and found.size.note == "compiled") == compiled
+

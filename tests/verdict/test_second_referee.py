@@ -74,6 +74,15 @@ def test_w3_one_language_has_one_answer(architecture: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["aussm", "orthogonal"])
+def test_w3_an_intersection_is_done_where_its_parts_are(architecture: str) -> None:
+    """Parity of the letters a, words without b, and both: a sign beside an integrator."""
+    both = [resolve_language(text, alphabet="ab") for text in ("(b*ab*a)*b*", "a*", "(aa)*")]
+    for language in both:
+        found = decide(language, architectures=[architecture], task="recognise")
+        assert [found[architecture, sense].status for sense in ("exact", FINITE, "ieee")] == ["yes"] * 3
+
+
+@pytest.mark.parametrize("architecture", ["aussm", "orthogonal"])
 def test_w3_t7_isometries_count_and_do_not_overwrite(architecture: str) -> None:
     for text in ("ab-star", "repeat-01", "aab-star", "aabb-star", "even-pairs", "dyck-2-3", "abab-star"):
         assert verdict(text, architecture).status == "yes"

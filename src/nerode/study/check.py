@@ -59,7 +59,10 @@ def _sized(verdict: Verdict, network: Network | None) -> Verdict:
         return verdict
     from nerode.compiler import CONSTRUCTIONS
 
-    theorem = THEOREMS[CONSTRUCTIONS[network.origin.construction].theorem]
+    construction = CONSTRUCTIONS[network.origin.construction]
+    if construction.predicts_only and verdict.task is VerdictTask.RECOGNISE:
+        return verdict
+    theorem = THEOREMS[construction.theorem]
     if not theorem.senses & {verdict.sense, Sense.ROBUST}:  # what is robust is right in every sense
         return verdict
     factors = [n for layer in network.layers if (n := layer.recurrence.most_factors) is not None]
