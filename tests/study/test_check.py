@@ -31,4 +31,3 @@ def test_a_network_for_prefixes_is_no_size_of_one_that_recognises() -> None:
     for task, compiled in (("predict", True), ("recognise", False)):
         found = check_language(language, architectures=("s4d",), task=task).table["s4d"]
         assert (found.size is not None and found.size.note == "compiled") == compiled
-
