@@ -99,6 +99,18 @@ def test_stages_import_each_other_through_doors():
     assert not broken, "\n".join(sorted(broken))
 
 
+def test_doors_hold_no_logic():
+    """The package itself has the hooks of late loading."""
+    holding = [
+        f"{module}.{node.name}"
+        for module, path in _modules().items()
+        if path.name == "__init__.py" and module != "nerode"
+        for node in _tree(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    assert not holding, f"move these into a module of their package: {holding}"
+
+
 def test_no_module_imports_itself_in_a_circle():
     modules = _modules()
     edges = {name: _imported(path, modules) - {name} for name, path in modules.items()}

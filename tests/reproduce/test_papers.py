@@ -11,7 +11,8 @@ from nerode.core import InputError, UnknownName
 from nerode.languages import resolve_language
 from nerode.models.published import all_configurations
 from nerode.records import TrainSpec
-from nerode.reproduce import PAPERS, find_tables, sweep_text, toml_value
+from nerode.reproduce import PAPERS, find_tables, sweep_text
+from nerode.reproduce.papers import toml_value
 from nerode.reproduce.published.memory_tracking import MARKS
 from nerode.sweeps.sweep_file import parse_sweep
 from nerode.tasks import build_task

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from nerode.analysis.polish import SCALE, polish, sharpened
+from nerode.analysis.polish import polish
 from nerode.analysis.polish.learned import LetteredGroup, read_learned
+from nerode.analysis.polish.polishing import SCALE, sharpened
 from nerode.analysis.subject import LoadedNetwork, load_subject
 from nerode.core import InputError
 from nerode.languages.groups import finite_monoid
