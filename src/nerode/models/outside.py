@@ -283,7 +283,7 @@ def require_model(module: nn.Module, letters: int, *, shares: bool, longest: int
     """
     length = min(9, longest or 9)
     words = torch.randint(0, letters, (2, length), generator=torch.Generator().manual_seed(0))
-    before = weights_of(module)
+    before = hash_module(module)
     scores, again = module(words)[0], module(words)[0]
     bad = scores.isnan() | (scores == torch.inf) | ((scores == -torch.inf) & (not shares))
     if bad.any():
@@ -297,7 +297,7 @@ def require_model(module: nn.Module, letters: int, *, shares: bool, longest: int
             "the model gives other scores when it reads the same word again; it must not draw random "
             "numbers, nor keep a state of its own between words (`model.eval()` has been called)"
         )
-    if weights_of(module) != before:
+    if hash_module(module) != before:
         raise InputError("the model changes its weights or buffers when it reads; make it leave them alone")
     alone, part = module(words[1:])[0], module(words[:, : max(1, length // 2)])[0]
     if not _is_near(part, scores[:, : part.shape[1]]):
@@ -324,13 +324,13 @@ def _is_near(left: Tensor, right: Tensor) -> bool:
     return bool(((left - right).abs()[finite] <= _SAME * size).all()) and bool((left == right)[~finite].all())
 
 
-def weights_of(module: nn.Module) -> str:
-    """Returns a hash of all weights and buffers, of those too that are not stored."""
+def hash_module(module: nn.Module) -> str:
+    """Returns the SHA-256 of the names, types, shapes and bytes of all weights and buffers, stored or not."""
     digest = hashlib.sha256()
     for name, tensor in sorted(
         [*module.named_parameters(), *module.named_buffers()], key=lambda pair: pair[0]
     ):
-        digest.update(name.encode())
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         flat = tensor.detach().cpu().contiguous().reshape(-1)
         digest.update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
     return digest.hexdigest()

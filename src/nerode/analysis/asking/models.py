@@ -26,7 +26,7 @@ from nerode.languages import (
     prefix_closure,
     with_alphabet,
 )
-from nerode.models import Model, TokenModule, adapt_module, fill_weights, require_model, weights_of
+from nerode.models import Model, TokenModule, adapt_module, fill_weights, hash_module, require_model
 from nerode.models.libraries import (
     FORMATS,
     LibraryFiles,
@@ -176,7 +176,7 @@ def _known(source: Any) -> Subject:
             return make_subject(about, network=source, about=about)
         case tuple():
             found = trained_network(source)
-            return to_subject(found, weights=weights_of(found.model))
+            return to_subject(found, weights=hash_module(found.model))
         case _:
             assert isinstance(source, LoadedNetwork)
             if source.network is not None:
@@ -445,7 +445,7 @@ def _subject(given: _Given, *, longest: int | None, reading: Reading | str | Non
         letters=letters,
         reading=read,
         empty=empty,
-        weights=weights_of(module),
+        weights=hash_module(module),
     )
     box = "words in, scores out: a black box" if getattr(module, "grows", False) else "a state of fixed size"
     origin = {"kind": "given", "seen": f"{given.seen}; {box}" if given.seen else box}
