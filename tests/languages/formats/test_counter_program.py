@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nerode.core import FormatError, InputError
-from nerode.languages import CounterLanguage, resolve_language
-from nerode.languages.formats.counter_program import counter_program, counters_from_text, counters_to_text
+from nerode.languages import CounterLanguage, CounterMachine, resolve_language
+from nerode.languages.counters import START
+from nerode.languages.formats.counter_program import counter_program, counters_from_text
 from tests.cli.runner import run
 
 FILE = Path("x.counters")
@@ -30,6 +31,33 @@ letter b n-1 m+1
 always: a b
 always if n=0 and m=0: end
 """
+
+
+def counters_to_text(machine: CounterMachine) -> str:
+    """Returns the text of a machine."""
+    symbols = machine.alphabet.symbols
+    names = [f"c{number}" for number in range(machine.num_counters)]
+    lines = [
+        " ".join(["counters", *(f"{n}={v}" if v else n for n, v in zip(names, machine.start, strict=True))])
+    ]
+    for symbol, row in zip(symbols, machine.increments, strict=True):
+        changes = (f"{name}{amount:+d}" for name, amount in zip(names, row, strict=True) if amount)
+        lines.append(" ".join(["letter", symbol, *changes]))
+    for rule in machine.rules:
+        last = sorted(rule.after or ())
+        head = (
+            "always"
+            if rule.after is None
+            else "after " + ",".join("start" if letter == START else symbols[letter] for letter in last)
+        )
+        conditions = [f"{names[c]}=0" for c in sorted(rule.zero)] + [
+            f"{names[c]}>0" for c in sorted(rule.positive)
+        ]
+        allowed = [symbols[letter] for letter in sorted(rule.symbols)] + (["end"] if rule.end else [])
+        lines.append(
+            f"{head}{' if ' if conditions else ''}{' and '.join(conditions)}: {' '.join(allowed)}".rstrip()
+        )
+    return "\n".join([*lines, ""])
 
 
 def test_programs_accept_their_words() -> None:

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from nerode.core import Budget, InputError
-from nerode.kernel import Certificate
+from nerode.kernel import VALID_PREFIXES, Certificate
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings
-from nerode.proofs.floats import certify_fading
+from nerode.proofs.find.fading import fading_search
+from nerode.proofs.floats import finished
 from nerode.proofs.replay import replay_fading
 from nerode.proofs.replay.fading import FADING as METHOD, _ScoreForm
 from nerode.records import TaskConfig
@@ -21,6 +22,10 @@ STEPS = {"smallest": 0.5, "largest": 2.0}
 """Large steps: the memory fades within a few letters, whatever a machine rounds."""
 
 TASK = build_task(TaskConfig(name="predict-tomita-4"))
+
+
+def search(model):
+    return finished(fading_search(model, TASK.language, VALID_PREFIXES, Budget(seconds=60).start()))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +44,7 @@ def trained():
 
 @pytest.fixture(scope="module")
 def proved(trained):
-    found = certify_fading(trained, TASK.language, budget=Budget(seconds=60))
+    found = search(trained)
     assert isinstance(found, Certificate), found
     return found
 
@@ -96,7 +101,7 @@ def test_a_planted_wrong_network_is_never_proved(trained, proved, bias):
     failure = replay_fading(wrong, TASK.language, proved)
     assert failure is not None
     assert "another network" in failure.what
-    assert not isinstance(certify_fading(wrong, TASK.language, budget=Budget(seconds=60)), Certificate)
+    assert not isinstance(search(wrong), Certificate)
 
 
 def test_other_moves_and_keys_are_refused(trained, proved):
@@ -164,9 +169,9 @@ def small(**changes):
 )
 def test_other_models_are_refused(changes, reason):
     with pytest.raises(InputError, match=reason):
-        certify_fading(small(**changes), TASK.language)
+        search(small(**changes))
 
 
 def test_other_formats_are_refused():
     with pytest.raises(InputError, match="float32"):
-        certify_fading(small().double(), TASK.language)
+        search(small().double())

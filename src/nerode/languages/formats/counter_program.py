@@ -44,33 +44,6 @@ def counters_from_text(text: str, *, path: Path) -> CounterMachine:
     return reader.machine()
 
 
-def counters_to_text(machine: CounterMachine) -> str:
-    """Returns the text of a machine."""
-    symbols = machine.alphabet.symbols
-    names = [f"c{number}" for number in range(machine.num_counters)]
-    lines = [
-        " ".join(["counters", *(f"{n}={v}" if v else n for n, v in zip(names, machine.start, strict=True))])
-    ]
-    for symbol, row in zip(symbols, machine.increments, strict=True):
-        changes = (f"{name}{amount:+d}" for name, amount in zip(names, row, strict=True) if amount)
-        lines.append(" ".join(["letter", symbol, *changes]))
-    for rule in machine.rules:
-        last = sorted(rule.after or ())
-        head = (
-            "always"
-            if rule.after is None
-            else "after " + ",".join("start" if letter == START else symbols[letter] for letter in last)
-        )
-        conditions = [f"{names[c]}=0" for c in sorted(rule.zero)] + [
-            f"{names[c]}>0" for c in sorted(rule.positive)
-        ]
-        allowed = [symbols[letter] for letter in sorted(rule.symbols)] + (["end"] if rule.end else [])
-        lines.append(
-            f"{head}{' if ' if conditions else ''}{' and '.join(conditions)}: {' '.join(allowed)}".rstrip()
-        )
-    return "\n".join([*lines, ""])
-
-
 def counter_program(text: str, *, path: Path) -> CounterLanguage:
     """Returns the language of a counter program, named after its file."""
     machine = counters_from_text(text, path=path)

@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nerode.core import Budget, BudgetExceeded, started
-from nerode.kernel import VALID_PREFIXES, Certificate
+from nerode.core import Budget, BudgetExceeded
+from nerode.kernel import Certificate
 from nerode.languages import Language, language_hash
 from nerode.models import Model
 from nerode.proofs.answers import letters_read
-from nerode.proofs.find.schedule import Work, finished
+from nerode.proofs.find.schedule import Work
 from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.fading import FADING, fading_claim, replay_fading, require_fading
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
@@ -51,10 +51,10 @@ _ENOUGH, _PATIENCE = 0.01, 30
 much is, again and again: a gate that is nearly 1 takes its time."""
 
 
-def certify_fading(
-    model: Model, language: Language, *, task: str = VALID_PREFIXES, budget: Budget | None = None
-) -> Certificate | Unproved:
-    """Returns a certificate for all lengths in float32, or why none was found.
+def fading_search(
+    model: Model, language: Language, task: str, budget: Budget
+) -> Work[Certificate | Unproved]:
+    """Looks for a certificate for all lengths in float32, as a strategy that can be paused.
 
     Args:
         model: one layer that tells how it reads its state (`Model.reading`).
@@ -65,13 +65,6 @@ def certify_fading(
     Raises:
         InputError: if the model is another.
     """
-    return finished(fading_search(model, language, task, started(budget)))
-
-
-def fading_search(
-    model: Model, language: Language, task: str, budget: Budget
-) -> Work[Certificate | Unproved]:
-    """Looks for boxes of a fading memory, as a strategy that can be paused; as `certify_fading`."""
     require_fading(model)
     reason = "there are too many nodes"
     for letters in _LETTERS:

@@ -2,7 +2,6 @@
 
 from nerode.proofs.find.cells import FoundProof, prove_boxes
 from nerode.proofs.find.closure import FloatVerdict, certify_module
-from nerode.proofs.find.fading import certify_fading
 from nerode.proofs.find.heads import decoder_length
 from nerode.proofs.find.loops import LoopWord, predict_repetitions
 from nerode.proofs.find.schedule import finished
@@ -58,7 +57,6 @@ __all__ = [
     "SignalModule",
     "Walk",
     "WordReader",
-    "certify_fading",
     "certify_module",
     "choose_lowering",
     "coarse_walks",
