@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 NOTHING_PROVED = 3
 """The exit code where nothing is shown."""
 
-MOVED = ("dtypes", "window", "noise", "fragile", "eps", "save")
-"""Options of searches, which are those of `nerode prove` now."""
-
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=RunPath())

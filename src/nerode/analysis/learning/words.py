@@ -16,7 +16,6 @@ from nerode.core import InputError, Shown, plural
 from nerode.languages import END, Alphabet, Word
 
 Labels = Literal["end", "prefix", "next", "none"]
-LABELS: tuple[Labels, ...] = ("end", "prefix", "next", "none")
 
 _YES, _NO = ("1", "+", "accept", "yes", "true"), ("0", "-", "reject", "no", "false")
 
