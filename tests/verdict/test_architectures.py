@@ -1,8 +1,11 @@
 import pytest
 
 from nerode.core import InputError, UnknownName
+from nerode.languages import resolve_language
 from nerode.verdict.architectures import ALIASES, ARCHITECTURES, find_architecture
 from nerode.verdict.classes import ArchitectureClass, Gates, MemoryKind, Transition, UnitGate
+from nerode.verdict.decision import decide
+from nerode.verdict.records import Sense
 
 # The table of properties in section 1.2 of the specification.
 NONNEGATIVE = {"mamba", "mamba-2", "griffin", "gla", "hgrn2", "mlstm", "rwkv-6", "deltanet", "gated-deltanet"}
@@ -88,3 +91,44 @@ def test_the_costs_of_the_slides(name: str, training: str, inference: str) -> No
     """RNN: not parallel, linear; transformer: parallel, quadratic; SSM: parallel, linear."""
     properties = ARCHITECTURES[name].properties
     assert (properties.training, properties.inference) == (training, inference)
+
+
+@pytest.mark.parametrize(
+    ("stack", "language", "sense", "expected"),
+    [
+        # Kimi- and Qwen-like: a delta rule and attention without positions.
+        ("gated-deltanet+transformer-nope", "set-reset", "finite-precision", "yes"),
+        ("gated-deltanet+transformer-nope", "parity", "finite-precision", "no"),
+        ("gated-deltanet+transformer-nope", "parity", "ieee", "yes"),
+        ("gated-deltanet+transformer-nope", "dyck-2", "ieee", "no"),
+        ("complex-kda+transformer-nope", "s3", "finite-precision", "yes"),
+        # Jamba-like, with other selective layers, and with positions.
+        ("gla+transformer-nope", "parity", "ieee", "no"),
+        ("gla+transformer-nope", "dyck-2", "finite-precision", "no"),
+        ("deltanet+transformer-periodic", "z2", "finite-precision", "open"),
+        ("deltanet+transformer-periodic", "(aa)*", "finite-precision", "yes"),
+        ("hgrn2+transformer-periodic", "parity", "ieee", "no"),
+        ("mamba+s4d", "parity", "finite-precision", "no"),
+    ],
+)
+def test_a_stack_is_decided_by_its_parts(stack: str, language: str, sense: str, expected: str) -> None:
+    found = decide(resolve_language(language), architectures=[stack])[stack, sense]
+    assert found.status == expected
+    assert (expected == "yes") == bool(found.no_network)
+
+
+def test_a_stack_of_the_parts_of_a_row_is_this_row() -> None:
+    for language in ("flip-flop", "parity", "dyck-1", "s3"):
+        table = decide(
+            resolve_language(language), architectures=["mamba-attention", "mamba+transformer-nope"]
+        )
+        for sense in Sense:
+            named, stack = (table[name, sense] for name in table.architectures())
+            assert (named.status, named.theorem) == (stack.status, stack.theorem)
+
+
+def test_a_stack_has_two_kinds_of_layers() -> None:
+    with pytest.raises(InputError, match="one kind of layers"):
+        find_architecture("mamba+mamba")
+    with pytest.raises(UnknownName, match="architecture"):
+        find_architecture("mamba+nothing")

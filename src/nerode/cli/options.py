@@ -227,7 +227,11 @@ def verdict_options(command: F) -> F:
     from nerode.verdict import VerdictTask
 
     for option in (
-        click.option("--arch", metavar="A,B", help="Ask only about these architectures or classes."),
+        click.option(
+            "--arch",
+            metavar="A,B",
+            help="Ask only about these architectures or classes; gla+transformer-nope is a stack of both.",
+        ),
         default_option(
             "--task",
             type=click.Choice([t.value for t in VerdictTask]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
-from nerode.core import Reference, Registry, add_plugins
+from nerode.core import InputError, Reference, Registry, add_plugins
 from nerode.verdict.classes import (
     ArchitectureClass,
     AttentionWeights,
@@ -437,5 +437,30 @@ ALIASES = {
 
 
 def find_architecture(name: str) -> Architecture:
-    """Returns the row of a name or alias, or raises UnknownName with the nearest."""
+    """Returns the row of a name or alias, or of a stack of several: "gated-deltanet+transformer-nope".
+
+    Raises:
+        UnknownName: with the nearest name; InputError for a stack of one kind.
+    """
+    if "+" in name:
+        return _stack(tuple(find_architecture(part.strip()).name for part in name.split("+")))
     return ARCHITECTURES[ALIASES.get(name.lower(), name.lower())]
+
+
+@functools.cache
+def _stack(names: tuple[str, ...]) -> Architecture:
+    """The row of layers of several kinds in turn, decided by the properties of its parts."""
+    whole = [ARCHITECTURES[name].properties.parts or (name,) for name in names]
+    parts = tuple(dict.fromkeys(part for kinds in whole for part in kinds))
+    if len(parts) < 2:
+        raise InputError(f"{'+'.join(names)} is a stack of one kind of layers; name it alone")
+    rows = [ARCHITECTURES[part] for part in parts]
+    grows = any(row.properties.state is State.CACHE for row in rows)
+    return Architecture(
+        name="+".join(parts),
+        title=" and ".join(row.title for row in rows),
+        properties=_alternating(parts=parts, state=State.CACHE if grows else State.LINEAR),
+        update=f"layers of {' and '.join(parts)} in turn",
+        reference=rows[0].reference,
+        has_layer=False,
+    )

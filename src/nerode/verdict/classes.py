@@ -220,7 +220,7 @@ fixed_memory = ClassCondition(
     lambda c: c.recurrence is not MemoryKind.ATTENTION and c.state is not State.CACHE,
 )
 mixed_diagonal = ClassCondition(
-    "time-invariant and selective diagonal layers", lambda c: c.parts == ("s4d", "mamba")
+    "time-invariant and selective diagonal layers", lambda c: set(c.parts) == {"s4d", "mamba"}
 )
 one_factor = ClassCondition("one Householder factor a token", lambda c: c.max_factors == 1)
 many_factors = ClassCondition("several Householder factors a token", lambda c: c.max_factors is None)

@@ -132,6 +132,9 @@ def open_question(facts: Facts, properties: ArchitectureClass, sense: Sense) -> 
     return "no known theorem decides this architecture in this arithmetic"
 
 
+STACK = "the compiler is asked for one of its layers alone; of a stack given by its parts nothing is tried"
+"""The reason for which a "yes" of a stack has the mark †."""
+
 _TRUST = {p: i for i, p in enumerate(Provenance)}
 
 
@@ -206,7 +209,11 @@ def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdi
         )
     found = _by_theorems(facts, architecture, sense)
     if found.status is not Status.YES and architecture.properties.recurrence is MemoryKind.HYBRID:
-        return _by_parts(facts, architecture, sense, found)
+        found = _by_parts(facts, architecture, sense, found)
+    if "+" in architecture.name and found.status is Status.YES:
+        found = replace(found, no_network=found.no_network or STACK)
+    if architecture.properties.recurrence is MemoryKind.HYBRID:
+        return found
     return _with_horizon(found, facts, architecture) if sense is Sense.IEEE else found
 
 

@@ -480,6 +480,13 @@ LanguageCondition = Condition[Facts]
 
 
 letter_constant = LanguageCondition("of letter-constant components", lambda f: f.letter_constant)
+
+
+def num_components(dfa: Dfa) -> int:
+    """Returns the number of strong components of an automaton."""
+    return len(set(ComponentTable.of(dfa.transitions.tolist()).component))
+
+
 locally_r_trivial = LanguageCondition("locally R-trivial", lambda f: f.locally_r_trivial)
 clocked_local = LanguageCondition(
     "locally R-trivial once the position modulo m is known", lambda f: f.clocked_local

@@ -51,6 +51,10 @@ NO_TALLY = "its network is proved in exact arithmetic, in floats up to a length:
 LIMIT_PAIR = "a write of ±1 beside a gate of 1 is a limit of its pairs; the record writes with finite weights"
 NO_ROTARY = "the compiler writes no decoder whose queries and keys are turned by their positions"
 ON_PREFIXES = "the compiler writes decoders for all words, which need a window here"
+MIRRORS = (
+    "the compiler turns by mirrors of the plane, which floats round from order 5 on; its blocks of swaps are "
+    "for languages of groups"
+)
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 
@@ -66,6 +70,14 @@ def hybrid_of(layers: ClassCondition) -> ClassCondition:
     return ClassCondition(
         f"a hybrid whose parts each have {layers.text}",
         lambda c: bool(c.parts) and all(layers(ARCHITECTURES[name].properties) for name in c.parts),
+    )
+
+
+def hybrid_with(*layers: ClassCondition) -> ClassCondition:
+    """Returns the condition of a hybrid that has, for each of these, a part that is so."""
+    return ClassCondition(
+        "a hybrid with " + " and with ".join(part.text for part in layers),
+        lambda c: all(any(part(ARCHITECTURES[name].properties) for name in c.parts) for part in layers),
     )
 
 

@@ -31,6 +31,7 @@ from nerode.verdict.classes import (
     never_holds,
     nonlinear,
     nonnegative,
+    one_factor,
     plain_state,
     signed,
     time_invariant,
@@ -57,6 +58,7 @@ from nerode.verdict.theorems.base import (
     FLOATS,
     IEEE,
     METRIC,
+    MIRRORS,
     NO_TALLY,
     ROBUST,
     ROUNDING,
@@ -215,6 +217,11 @@ fits_in_stairs = LanguageCondition(
 
 primes_on_stairs = LanguageCondition("one whose groups have orders of primes up to 23", _primes_on_stairs)
 
+_turned_beside_resets = LanguageCondition(
+    "one with groups of an order that a prime from 5 on divides, and no group language",
+    lambda f: not f.is_group_language and any(p >= 5 for p in f.group_primes or ()),
+)
+
 ROWS = (
     yes(
         name="float-reflections-doubled",
@@ -229,7 +236,10 @@ ROWS = (
             "one factor per token: swaps are done in the block of tokens after them",
         ),
         reason=lambda f: "swaps of doubled coordinates have keys of ±1/2: no rounding at all",
-        no_network=(NoNetwork(reason=BIAS_ROW, architecture=below_minus_one & ~free_write),),
+        no_network=(
+            NoNetwork(reason=BIAS_ROW, architecture=below_minus_one & ~free_write),
+            NoNetwork(reason=MIRRORS, architecture=one_factor, language=_turned_beside_resets),
+        ),
     ),
     yes(
         name="float-saturating-integrators",

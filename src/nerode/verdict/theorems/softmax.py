@@ -7,6 +7,7 @@ docs/theory/attention.md has the arguments.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 from nerode.core import Reference
@@ -14,8 +15,17 @@ from nerode.verdict.classes import (
     ClassCondition,
     Positions,
     averaging_heads,
+    can_hold,
+    diagonal,
+    fixed_memory,
     hard_left,
     hard_right,
+    householder,
+    hybrid,
+    input_dependent,
+    linear,
+    nonnegative,
+    plain_state,
     rotated_heads,
     sloped_heads,
     softmax,
@@ -28,6 +38,7 @@ from nerode.verdict.facts import (
     clocked_local,
     letter_constant,
     locally_r_trivial,
+    num_components,
     quasi_aperiodic,
     regular,
     solvable,
@@ -46,6 +57,8 @@ from nerode.verdict.theorems.base import (
     TAME,
     TC0,
     NoNetwork,
+    hybrid_of,
+    hybrid_with,
     no,
     yes,
 )
@@ -63,14 +76,42 @@ _periodic = ClassCondition(
 )
 _no_phase = _plain | _penalty
 _bounded = _no_phase | _periodic
-_diagonal_hybrid = ClassCondition(
-    "nonnegative diagonal layers and softmax attention without positions",
-    lambda c: c.parts in (("mamba", "transformer-nope"), ("diagonal", "transformer-nope")),
+_holds_or_fades = linear & diagonal & nonnegative & plain_state
+_contracts = linear & householder & nonnegative
+_with_attention = hybrid & ~fixed_memory
+_diagonal_hybrid = _with_attention & hybrid_of(_holds_or_fades | (softmax & _no_phase))
+_settling_hybrid = _with_attention & hybrid_of(_holds_or_fades | _contracts | (softmax & _no_phase))
+_clocked_hybrid = hybrid_with(softmax & _periodic) & hybrid_of(_holds_or_fades | (softmax & _bounded))
+_floats_hybrid = _with_attention & hybrid_of(fixed_memory | (softmax & _bounded))
+_clocked_registers = hybrid_with(
+    (_holds_or_fades | _contracts) & input_dependent & can_hold, softmax & _periodic
 )
 
-_clocked_hybrid = ClassCondition(
-    "nonnegative diagonal layers and softmax attention with periodic vectors",
-    lambda c: c.parts == ("mamba", "transformer-periodic"),
+_MOST_COMPONENTS = 16
+"""Components that the compiler writes by heads; of more it makes a cascade."""
+
+_many_components = LanguageCondition(
+    f"one with more than {_MOST_COMPONENTS} components",
+    lambda f: f.automaton is not None and num_components(f.automaton) > _MOST_COMPONENTS,
+)
+
+
+def _windows_above(most: int) -> LanguageCondition:
+    return LanguageCondition(
+        f"one whose windows have more than {most:,} contents",
+        lambda f: isinstance(f.fixed_pair, int) and len(f.language.alphabet) ** f.fixed_pair > most,
+    )
+
+
+_by_cascade = functools.partial(
+    NoNetwork,
+    reason="the compiler writes a cascade of heads for it, which finds the latest write up to a length",
+    senses=IEEE,
+)
+_MANY_COMPONENTS = _by_cascade(language=_many_components, architecture=sloped_heads)
+_LONG_WINDOWS = (
+    _by_cascade(language=_windows_above(64), architecture=_penalty),
+    _by_cascade(language=_windows_above(1024), architecture=_periodic),
 )
 
 _on_prefixes_alone = LanguageCondition(
@@ -130,7 +171,10 @@ ROWS = (
         model=FLOATS,
         assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "what has happened, component by component, decides together with the letter",
-        no_network=(NoNetwork(reason=ON_PREFIXES, language=_on_prefixes_alone, architecture=_plain),),
+        no_network=(
+            NoNetwork(reason=ON_PREFIXES, language=_on_prefixes_alone, architecture=_plain),
+            _MANY_COMPONENTS,
+        ),
     ),
     no(
         name="soft-floats-regular",
@@ -153,6 +197,7 @@ ROWS = (
         model=FLOATS,
         assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "a window and what has happened decide",
+        no_network=(*_LONG_WINDOWS, _MANY_COMPONENTS),
     ),
     yes(
         name="soft-in-order-counts",
@@ -203,13 +248,14 @@ ROWS = (
         model=FLOATS,
         assumptions=("a beginning mark; sums in order, or by trees of bounded depth",),
         reason=lambda f: "a window, what has happened and the position modulo m decide",
+        no_network=(*_LONG_WINDOWS, _MANY_COMPONENTS),
     ),
     yes(
         name="hybrid-clocked-registers",
         statement="Diagonal layers that hold, and attention with periodic vectors, do in floats, at every "
         "length, every language that is star-free once positions modulo m are known.",
         language=quasi_aperiodic,
-        architecture=_clocked_hybrid,
+        architecture=_clocked_registers,
         senses=FINITE | IEEE,
         model=FLOATS,
         assumptions=("a beginning mark; position vectors stand on the stream of all layers",),
@@ -302,21 +348,33 @@ ROWS = (
     ),
     no(
         name="hybrid-no-periods",
-        statement="Nonnegative diagonal layers and softmax attention without positions, rounded between "
-        "layers, do star-free languages only.",
+        statement="Layers that settle on u vⁿ, each by itself, settle together: diagonal layers with gates "
+        "in [0,1], delta rules with β in [0,1], and softmax attention without positions or with a "
+        "distance penalty, rounded between layers, do star-free languages only.",
+        language=regular & ~star_free,
+        architecture=_settling_hybrid,
+        senses=FINITE,
+        model=SOFT,
+        reason=lambda f: "on u vⁿ every kind of layer converges at each place of v",
+        witness=Facts.counter_witness,
+    ),
+    no(
+        name="hybrid-floats-no-periods",
+        statement="In floats diagonal layers with gates in [0,1] and softmax attention without positions or "
+        "with a distance penalty do star-free languages only.",
         language=regular & ~star_free,
         architecture=_diagonal_hybrid,
-        senses=FINITE | IEEE,
-        model=SOFT,
-        reason=lambda f: "on u vⁿ both kinds of layers converge at each place of v",
+        senses=IEEE,
+        model=FLOATS,
+        reason=lambda f: "on u vⁿ every kind of layer converges at each place of v",
         witness=Facts.counter_witness,
     ),
     no(
         name="hybrid-floats-regular",
-        statement="In floats, diagonal layers and softmax attention without positions do regular languages "
-        "only.",
+        statement="In floats layers with a state of fixed size and softmax attention without positions, with "
+        "a distance penalty or with periodic vectors do regular languages only.",
         language=~regular,
-        architecture=_diagonal_hybrid | _clocked_hybrid,
+        architecture=_floats_hybrid,
         senses=IEEE,
         model=FLOATS,
         reason=lambda f: "states are floats and sums in order are: finitely many states",
@@ -382,7 +440,7 @@ ROWS = (
         statement="Softmax attention up to an error of 2 to the minus a polynomial of the length is in TC0; "
         "diagonal recurrences are, too, hence their mixtures.",
         language=regular & ~solvable,
-        architecture=softmax | _diagonal_hybrid | _clocked_hybrid,
+        architecture=softmax | (_with_attention & hybrid_of(softmax | (linear & diagonal))),
         senses=EXACT,
         reference=Reference("Chiang2025"),
         provenance=Provenance.SECONDARY,
