@@ -55,6 +55,9 @@ MIRRORS = (
     "the compiler turns by mirrors of the plane, which floats round from order 5 on; its blocks of swaps are "
     "for languages of groups"
 )
+MANY_MOVES = (
+    "its network is written; its proof in floats is not tried for more than 500 moves of the automaton"
+)
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

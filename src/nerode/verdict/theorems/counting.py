@@ -5,6 +5,7 @@ from __future__ import annotations
 from nerode.core import Reference
 from nerode.verdict.architectures import Architecture
 from nerode.verdict.classes import (
+    ClassCondition,
     State,
     WayOfCounting,
     below_minus_one,
@@ -48,6 +49,7 @@ from nerode.verdict.theorems.base import (
     IEEE,
     INTEGERS,
     LIMIT_PAIR,
+    MANY_MOVES,
     MARGIN,
     METRIC,
     NO_FLOAT,
@@ -74,6 +76,12 @@ one_kind_bounded = LanguageCondition(
 _held_back = counts_by(WayOfCounting.BOUNDED, WayOfCounting.TIED, WayOfCounting.NONE)
 """Layers whose counters the record has in no sense."""
 
+
+_smooth = ClassCondition("tanh or sigmoid units", lambda c: c.state not in (State.RELU, State.ADDITIVE))
+
+_many_moves = LanguageCondition(
+    "one with more than 500 moves", lambda f: f.automaton is None or f.automaton.transitions.size > 500
+)
 
 _recognised = LanguageCondition("to recognise", lambda f: f.task is VerdictTask.RECOGNISE)
 
@@ -337,6 +345,7 @@ ROWS = (
         assumptions=("the float format is fine enough for the margin of the weights",),
         reason=lambda f: "robust, hence correct in floats",
         size=_elman_size,
+        no_network=(NoNetwork(reason=MANY_MOVES, architecture=_smooth, language=_many_moves),),
     ),
     yes(
         name="counters-in-one-layer",
