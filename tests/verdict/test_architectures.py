@@ -128,7 +128,7 @@ def test_a_stack_of_the_parts_of_a_row_is_this_row() -> None:
 
 
 def test_a_stack_has_two_kinds_of_layers() -> None:
-    with pytest.raises(InputError, match="one kind of layers"):
+    with pytest.raises(InputError, match="several kinds"):
         find_architecture("mamba+mamba")
     with pytest.raises(UnknownName, match="architecture"):
         find_architecture("mamba+nothing")

@@ -29,7 +29,7 @@ import importlib.metadata
 import re
 import types
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, overload
@@ -173,11 +173,15 @@ class Registry(Mapping[str, T], Generic[T]):
     Args:
         kind: what a row is, for error messages ("language", "architecture" …).
         hint: what a user can do when a name is unknown.
+        compose: makes a row of several, whose names a plus joins ("a+b"); it is no row of the table.
     """
 
-    def __init__(self, kind: str, *, hint: str = "") -> None:
+    def __init__(
+        self, kind: str, *, hint: str = "", compose: Callable[[tuple[T, ...]], T] | None = None
+    ) -> None:
         self.kind = kind
         self.hint = hint
+        self._compose = compose
         self._rows: dict[str, T] = {}
 
     def add(self, name: str, row: T) -> T:
@@ -193,6 +197,8 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             return self._rows[name]
         except KeyError:
+            if self._compose is not None and "+" in name:
+                return self._compose(tuple(self[part.strip()] for part in name.split("+")))
             raise UnknownName(self.kind, name, self._rows, hint=self.hint) from None
 
     @overload

@@ -46,8 +46,28 @@ class Architecture:
     has_layer: bool = True
 
 
+@functools.cache
+def _stack(rows: tuple[Architecture, ...]) -> Architecture:
+    """The row of layers of several kinds in turn, decided by the properties of its parts."""
+    parts = tuple(dict.fromkeys(part for row in rows for part in row.properties.parts or (row.name,)))
+    if len(parts) < 2:
+        raise InputError(f"{rows[0].name} alone is no stack of several kinds of layers; name it once")
+    kinds = [ARCHITECTURES[part] for part in parts]
+    grows = any(row.properties.state is State.CACHE for row in kinds)
+    return Architecture(
+        name="+".join(parts),
+        title=" and ".join(row.title for row in kinds),
+        properties=ArchitectureClass(
+            recurrence=MemoryKind.HYBRID, parts=parts, state=State.CACHE if grows else State.LINEAR
+        ),
+        update=f"layers of {' and '.join(parts)} in turn",
+        reference=kinds[0].reference,
+        has_layer=False,
+    )
+
+
 ARCHITECTURES: Registry[Architecture] = Registry(
-    "architecture", hint="`nerode list architectures` lists them."
+    "architecture", hint="`nerode list architectures` lists them.", compose=_stack
 )
 
 
@@ -442,25 +462,5 @@ def find_architecture(name: str) -> Architecture:
     Raises:
         UnknownName: with the nearest name; InputError for a stack of one kind.
     """
-    if "+" in name:
-        return _stack(tuple(find_architecture(part.strip()).name for part in name.split("+")))
-    return ARCHITECTURES[ALIASES.get(name.lower(), name.lower())]
-
-
-@functools.cache
-def _stack(names: tuple[str, ...]) -> Architecture:
-    """The row of layers of several kinds in turn, decided by the properties of its parts."""
-    whole = [ARCHITECTURES[name].properties.parts or (name,) for name in names]
-    parts = tuple(dict.fromkeys(part for kinds in whole for part in kinds))
-    if len(parts) < 2:
-        raise InputError(f"{'+'.join(names)} is a stack of one kind of layers; name it alone")
-    rows = [ARCHITECTURES[part] for part in parts]
-    grows = any(row.properties.state is State.CACHE for row in rows)
-    return Architecture(
-        name="+".join(parts),
-        title=" and ".join(row.title for row in rows),
-        properties=_alternating(parts=parts, state=State.CACHE if grows else State.LINEAR),
-        update=f"layers of {' and '.join(parts)} in turn",
-        reference=rows[0].reference,
-        has_layer=False,
-    )
+    parts = [part.strip().lower() for part in name.split("+")]
+    return ARCHITECTURES["+".join(ALIASES.get(part, part) for part in parts)]

@@ -30,7 +30,7 @@ from nerode.study import (
     first_words,
     shorten,
 )
-from nerode.verdict import Sense, find_architecture
+from nerode.verdict import ARCHITECTURES, Sense
 
 _MAX_TABLE_STATES = 16
 _MAX_SYMBOLS = 24
@@ -290,7 +290,7 @@ def outcome_line(trained: TrainingOutcome, *, verdict: str, language: str = "") 
         kind = "proved" if trained.status == "proved" else "holds"
     return OutcomeLine(
         language=language or trained.language,
-        architecture=find_architecture(trained.architecture).title,
+        architecture=ARCHITECTURES[trained.architecture].title,
         verdict=verdict,
         trained=trained,
         kind=kind,
@@ -363,7 +363,7 @@ def conclude_verdicts(verdicts: Mapping[str, str], *, task: str) -> str:
     """
     groups: dict[str, list[str]] = {"yes": [], "no": [], "open": []}
     for name in sorted(verdicts, key=lambda name: name not in _CONCLUDED):
-        groups[verdicts[name]].append(find_architecture(name).title)
+        groups[verdicts[name]].append(ARCHITECTURES[name].title)
     if len(groups["yes"]) == len(verdicts) > 1:
         return f"All {len(verdicts)} architectures can {task} it at every length."
     can = _some_names(groups["yes"]) if groups["yes"] else "No known architecture"

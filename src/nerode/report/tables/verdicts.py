@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nerode.core import Reference
 from nerode.verdict import (
+    ARCHITECTURES,
     Architecture,
     Gates,
     MemoryKind,
@@ -18,7 +19,6 @@ from nerode.verdict import (
     Sense,
     Transition,
     Verdict,
-    find_architecture,
 )
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def families(
         by_architecture.setdefault(verdict.architecture, {})[verdict.sense] = verdict
     grouped: dict[str, dict[Any, _Group]] = {}
     for name, answers in by_architecture.items():
-        architecture = find_architecture(name)
+        architecture = ARCHITECTURES[name]
         groups = grouped.setdefault(family_title(architecture), {})
         groups.setdefault(_key(answers), _Group(answers)).add(architecture, answers)
     order = {title: i for i, title in enumerate(FAMILY_ORDER)}

@@ -25,7 +25,7 @@ from nerode.report.tables.verdicts import (
     families,
     family_parts,
 )
-from nerode.verdict import Sense, Status, Verdict, VerdictTable, find_architecture
+from nerode.verdict import ARCHITECTURES, Sense, Status, Verdict, VerdictTable
 
 _COLOURS = {"yes": "green", "no": "red", "open": "yellow"}
 
@@ -300,7 +300,7 @@ def _horizon_lines(table: VerdictTable) -> Iterable[Text]:
 def _layer_lines(table: VerdictTable, sense: Sense) -> Iterable[Text]:
     """The architectures that can do the language and have no layer here."""
     able = [v.architecture for v in table if v.sense is sense and v.status is Status.YES]
-    names = [name for name in able if not find_architecture(name).has_layer and "+" not in name]
+    names = [name for name in able if not ARCHITECTURES[name].has_layer and "+" not in name]
     if names:
         yield Text(f"no layer here: {', '.join(names)} (compile writes the exact network alone)", style="dim")
 
