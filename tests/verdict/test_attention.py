@@ -159,7 +159,7 @@ def test_what_is_in_tc0_are_hybrids_of_diagonal_layers_and_attention():
     assert found["mamba"].status == "no"
     assert "transformers-in-tc0" in (found["mamba"].theorem, *found["mamba"].also)
     assert found["lstm"].status == "yes"
-    # Two kinds of which neither does it, one of them outside TC0 as far as anyone knows. The delta rule settles.
+    # Two kinds of which neither does it, one of them outside TC0 as far as anyone knows.
     assert verdict_for(facts, hybrid_of("rwkv-7", "transformer-nope"), finite).status != "no"
 
 
