@@ -22,10 +22,10 @@ LINES = {
     ".": 134,
     "algebra": 9_190,
     "analysis": 9_438,
-    "cli": 6_705,
+    "cli": 6_709,
     "compiler": 8_752,
     "conformance": 454,
-    "core": 2_631,
+    "core": 2_637,
     "explorer": 1_956,
     "kernel": 8_308,
     "languages": 12_485,
@@ -39,7 +39,7 @@ LINES = {
     "sweeps": 1_083,
     "tasks": 3_707,
     "training": 3_282,
-    "verdict": 5_236,
+    "verdict": 5_367,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
