@@ -14,6 +14,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -26,12 +27,10 @@ from nerode.analysis.generalisation import (
     STAR_FREE,
     STRATA,
     Row,
-    StudyCounts,
-    count_rows,
     read_rows,
     study_generalisation,
 )
-from nerode.core import write_atomically
+from nerode.core import plural, write_atomically
 
 FOLDER = Path("experiments/generalisation")
 PAGE = FOLDER / "README.md"
@@ -51,6 +50,50 @@ word is not longer than the words of the test.
 """
 
 COLUMNS = "runs | learned | pass | proved | pass, wrong | within | CPU hours |"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyCounts:
+    """Counts of rows of one architecture, one way and one half of the languages.
+
+    Attributes:
+        runs: all of them.
+        learned: those with at least 99 % of words of training lengths right.
+        passes: those without an error in the usual test.
+        proved: those that are right at every length.
+        passes_refuted: those that pass the usual test and get a shown word wrong.
+        refuted_within: of these, those with a word no longer than the test's.
+        hours: of CPU.
+    """
+
+    runs: int
+    learned: int
+    passes: int
+    proved: int
+    passes_refuted: int
+    refuted_within: int
+    hours: float
+
+    def __str__(self) -> str:
+        return (
+            f"{plural(self.runs, 'run')}: {self.learned} learned, {self.passes} pass the usual test, "
+            f"{self.proved} proved; of those that pass {self.passes_refuted} are wrong on a shown word, "
+            f"{self.refuted_within} of them within the lengths of the test"
+        )
+
+
+def count_rows(rows: Sequence[Row]) -> StudyCounts:
+    """Returns the counts of some rows."""
+    wrong = [row for row in rows if row["passes"] and row["status"] == "refuted"]
+    return StudyCounts(
+        runs=len(rows),
+        learned=sum(row["learned"] for row in rows),
+        passes=sum(row["passes"] for row in rows),
+        proved=sum(row["status"] == "proved" for row in rows),
+        passes_refuted=len(wrong),
+        refuted_within=sum(row["word"] <= BINS[-1][1] for row in wrong),
+        hours=sum(row["train_seconds"] + row["settle_seconds"] for row in rows) / 3600,
+    )
 
 
 class OutOfTime(Exception):

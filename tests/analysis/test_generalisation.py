@@ -7,8 +7,9 @@ import json
 import pytest
 from torch import nn
 
+from benchmarks.generalisation import count_rows
 from nerode.analysis import generalisation
-from nerode.analysis.generalisation import count_rows, draw_languages, read_rows, study_generalisation
+from nerode.analysis.generalisation import draw_languages, read_rows, study_generalisation
 from nerode.core import InputError
 
 
