@@ -53,6 +53,7 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     assert f"nerode polish is now: nerode verify {place}" in old.err
     assert verified.out.startswith("products in S3, 6 letters\n")
     assert "compiled networks" in run("verify", str(place), "--dtype", "float32").err
+    assert "is a mended group: `nerode verify" in run("run", str(place), "0 1").err
     content = (place / "model.safetensors").read_bytes()
     (place / "model.safetensors").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     for command in (("polish", str(place), "--check"), ("verify", str(place))):

@@ -20,7 +20,7 @@ from nerode.languages import END, Alphabet, Legal
 from nerode.languages.ngrams import BOS, BackoffModel, NgramLanguage
 from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
-from nerode.proofs import read_language, read_network, stated_claims
+from nerode.proofs import is_polished, read_language, read_network, stated_claims
 from nerode.records import RESULT, SUBJECT_FILE, Folder, first_prefixes
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def _about_other_models(folder: Path) -> str:
         return "is a training run: `nerode prove` says what is proved of it"
     if not (folder / SUBJECT_FILE).exists() or Folder(folder).subject.network.kind == "exact":
         return ""
+    if is_polished(folder):
+        return f"is a mended group: `nerode verify {folder}` says what is proved of it"
     if Folder(folder).subject.imported is None:
         return "holds saved weights: nothing is proved of them"
     return "holds weights of another library: nothing is proved of them"
