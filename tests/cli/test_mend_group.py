@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nerode.languages.groups import finite_monoid
 from nerode.records import TrainSpec, run_name
 from nerode.training import run_key
 from nerode.training.runs import run_in
@@ -53,7 +54,18 @@ def test_a_run_is_polished_and_checked_again(trained: Path, tmp_path: Path) -> N
     assert f"nerode polish is now: nerode verify {place}" in old.err
     assert verified.out.startswith("products in S3, 6 letters\n")
     assert "compiled networks" in run("verify", str(place), "--dtype", "float32").err
-    assert "is a mended group: `nerode verify" in run("run", str(place), "0 1").err
+    told = run("run", str(place), "(23) (12)", "(12) (12)")
+    assert told.code == 0, told.err
+    assert "is a mended group: `nerode verify" in told.err
+    monoid = finite_monoid("S3")
+    names = monoid.element_names
+    letters = [names.index("(23)"), names.index("(12)")]
+    product = names[monoid.times(tuple(range(6)))[letters[0]][letters[1]]]
+    classes = [names[int(line.split("  ")[0])] for line in told.out.splitlines()]
+    assert classes == [product, names[monoid.identity]]
+    (answer,) = [json.loads(line) for line in run("run", str(trained), "(23)", "--json").out.splitlines()]
+    assert (answer["accept"], answer["next"]) == (None, [])
+    assert int(answer["class"]) < len(names)
     content = (place / "model.safetensors").read_bytes()
     (place / "model.safetensors").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     for command in (("polish", str(place), "--check"), ("verify", str(place))):

@@ -126,14 +126,17 @@ _SHOWN = 5
 
 
 def answer_words(subject: LoadedNetwork, texts: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yields for each word whether it is accepted and what may follow each prefix.
+    """Yields for each word whether it is accepted and what may follow each prefix, or its class.
 
-    Without a language the likeliest letters after the word stand there instead.
+    Where nothing is asked the likeliest letters after the word stand there instead.
 
     Raises:
         InputError: for a symbol that is no letter.
     """
     question = None if subject.task is None else question_of(subject.task)
+    written = subject.subject
+    if question is None and written is not None and written.question is not None and written.reading:
+        question = NetworkQuestion(target=written.question, reading=written.reading)
     machine = None if question is None else Machine(subject.model, question)
     for text in texts:
         if machine is None or question is None:
@@ -145,6 +148,8 @@ def answer_words(subject: LoadedNetwork, texts: Iterable[str]) -> Iterator[dict[
 def _answer(machine: Machine, question: NetworkQuestion, text: str) -> dict[str, Any]:
     word = question.alphabet.encode(text)
     (outputs,) = machine.traces([word])
+    if question.kind == "class":
+        return {"word": question.alphabet.decode(word), "accept": None, "next": [], "class": outputs[-1]}
     follows = [[] if output == NOTHING else output.split(" ") for output in outputs]
     return {
         "word": question.alphabet.decode(word),

@@ -171,6 +171,8 @@ def run_subject(folder: Path, about: str, texts: Iterator[str], *, trust_code: b
     for answer in answer_words(subject, texts):
         if as_json:
             click.echo(json.dumps({**answer, "claims": []}, ensure_ascii=False))
+        elif "class" in answer:
+            click.echo(f"{answer['class']}  {answer['word']}")
         elif "accept" in answer:
             follow = f"   next: {' '.join(answer['next'][-1]) or 'nothing'}" if answer["next"] else ""
             click.echo(f"{'accept' if answer['accept'] else 'reject'}  {answer['word']}{follow}")

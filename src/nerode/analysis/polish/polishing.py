@@ -31,7 +31,7 @@ from nerode.analysis.polish.learned import (
 )
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, NerodeError, to_mapping, write_atomically
-from nerode.models import TORCH_DTYPES, LayerConfig, Model, ModelConfig, dtype_name, save_model
+from nerode.models import TORCH_DTYPES, LayerConfig, Model, ModelConfig, dtype_name
 from nerode.models.architectures import Orthogonal
 from nerode.proofs import (
     POLISH_BITS,
@@ -42,7 +42,8 @@ from nerode.proofs import (
     check_polished,
 )
 from nerode.records import WEIGHTS_FILE, LengthScore
-from nerode.training import evaluate
+from nerode.tasks import Task
+from nerode.training import evaluate, write_subject
 
 Numbers = npt.NDArray[np.object_]
 """Whole numbers in place of their shares of SCALE."""
@@ -160,7 +161,8 @@ def polish(
     model = None
     if network is not None:
         model = to_model(network, chosen)
-        write_polished(folder, network, model)
+        assert subject.task is not None
+        write_polished(folder, network, model, subject.task)
     made = time.process_time()
     margin, length = 0.0, 0
     if network is not None:
@@ -196,13 +198,14 @@ def _test(
     return evaluate(model, subject.task, lengths, sequences=sequences)
 
 
-def write_polished(folder: Path, network: PolishedNetwork, model: Model) -> dict[str, Any]:
-    """Writes a model and its certificate, and returns the certificate.
+def write_polished(folder: Path, network: PolishedNetwork, model: Model, task: Task) -> dict[str, Any]:
+    """Writes a model with the question of its task, and its certificate, which is returned.
 
     Raises:
         InputError: if the folder cannot be written.
     """
-    subject, lettered, blocks = save_model(folder, model), network.lettered, network.table.swapaxes(0, 1)
+    subject = write_subject(folder, model, task, origin={"kind": "mended"})
+    lettered, blocks = network.lettered, network.table.swapaxes(0, 1)
     content = {
         "format": POLISH_FORMAT,
         "version": POLISH_VERSION,
