@@ -21,8 +21,8 @@ INNER = {
 LINES = {
     ".": 134,
     "algebra": 9_190,
-    "analysis": 9_438,
-    "cli": 6_709,
+    "analysis": 9_402,
+    "cli": 6_713,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_637,
