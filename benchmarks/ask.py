@@ -28,8 +28,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import nerode as nr
-from nerode.core import Budget, write_atomically
-from nerode.languages import Alphabet, Dfa, is_equivalent, minimise, resolve_language
+from nerode.core import Budget, plural, write_atomically
+from nerode.languages import Alphabet, Dfa, RegularLanguage, is_equivalent, minimise, resolve_language
 
 FOLDER = Path("experiments/ask")
 ROWS, PAGE = FOLDER / "results.jsonl", FOLDER / "README.md"
@@ -49,7 +49,8 @@ HEAD = """# Checkpoints of other libraries, asked
 Written by `python -m benchmarks ask`; do not edit. Each model has two layers of width 32 and was trained by
 cross-entropy with plain transformers or torch on words of the language, then asked from its folder: a letter
 may follow if its probability is at least 0.02. "L*": AALpy on the library's own model. "Same": both automata
-have the same words. "Word": where they do not, the word after which model and L*'s automaton differ.
+have the same words. "Told": where they do not, `ask` is given L*'s automaton as the language, and names a
+word after which the library's own model differs from it; the model is asked that word anew.
 
 """
 
@@ -252,12 +253,15 @@ def measure(kind: str, index: int) -> Row:
         begun = time.process_time()
         found = nr.ask(source, budget=Budget(seconds=SECONDS), **how)
         asked = time.process_time() - begun
-    begun = time.process_time()
-    other, system = learn(model, wanted.alphabet, seed)
-    other_seconds = time.process_time() - begun
-    assert found.learned is not None
-    mine = found.learned.language.dfa()
-    same = is_equivalent(mine, other)
+        begun = time.process_time()
+        other, system = learn(model, wanted.alphabet, seed)
+        other_seconds = time.process_time() - begun
+        assert found.learned is not None
+        same = is_equivalent(found.learned.language.dfa(), other)
+        told = None
+        if not same:
+            language = RegularLanguage(name="of L*", automaton=other, convention="learned by AALpy")
+            told = nr.ask(source, language, budget=Budget(seconds=SECONDS), **how).settlement.word
     word = found.settlement.word
     return {
         "kind": kind,
@@ -265,14 +269,15 @@ def measure(kind: str, index: int) -> Row:
         "seed": seed,
         "found": found.learned.expression,
         "states": found.learned.states,
-        "trained_on": is_equivalent(mine, wanted),
+        "trained_on": is_equivalent(found.learned.language.dfa(), wanted),
         "status": found.settlement.status,
         "word": None if word is None else list(word),
         "tested": found.settlement.tested,
         "seen": found.seen,
         "lstar_states": other.num_states,
         "same": same,
-        "shown": None if same else differs(system, other, word, wanted.alphabet),
+        "told": None if told is None else list(told),
+        "shown": None if same else differs(system, other, told, wanted.alphabet),
         "cpu_seconds": {"train": round(trained, 1), "ask": round(asked, 1), "lstar": round(other_seconds, 1)},
     }
 
@@ -318,21 +323,21 @@ def page(rows: Sequence[Row]) -> str:
     lines = [
         HEAD
         + f"{len(rows)} checkpoints; in {sum(row['same'] for row in rows)} both automata are the same, in "
-        f"{good} they are, or a word is shown. The automaton is that of the training language in "
+        f"{good} they are, or a word is told. The automaton is that of the training language in "
         f"{sum(row['trained_on'] for row in rows)}. CPU seconds of `ask`: median "
         f"{seconds[len(seconds) // 2]}, most {seconds[-1]}.\n",
-        "| model | language | found | states | status | word | L* states | same | CPU s |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| model | language | found | states | status | word | L* states | same | told | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         found = row["found"] or "–"
         found = found if len(found) <= 60 else found[:57] + "…"
-        word = (
-            "" if row["word"] is None else f"{len(row['word'])} letters" + (", shown" if row["shown"] else "")
-        )
+        word = "" if row["word"] is None else plural(len(row["word"]), "letter")
+        told = plural(len(row["told"]), "letter") if row["shown"] else "no" if row["shown"] is False else ""
         cells = (
             row["kind"], f"`{row['language']}`", f"`{found}`", row["states"], row["status"], word,
-            row["lstar_states"], "yes" if row["same"] else "no", row["cpu_seconds"]["ask"],
+            row["lstar_states"], "yes" if row["same"] else "no", told,
+            row["cpu_seconds"]["ask"],
         )  # fmt: skip
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -64,6 +64,26 @@ def test_a_network_is_trained_with_the_learned_language_as_its_teacher(tmp_path)
     assert _run("learn", path, "--train").code == 2
 
 
+def test_a_network_is_trained_on_the_words_alone(tmp_path):
+    path, out = _file(tmp_path, "(ab)*", 6), tmp_path / "fitted"
+    result = _run("learn", path, "--arch", "mamba", "--train", "words", "-o", out, "--json")
+    found = json.loads(result.out)
+    trained = found["trained"]
+    assert result.code == (0 if trained["is_learned"] else 1)
+    assert found["learned"]["proved"] is trained["is_learned"]
+    assert trained["states"] >= found["learned"]["states"] == 3
+    assert (trained["differs"] is None) == trained["is_learned"]
+    assert found["settlement"]["status"] == "proved"
+    assert _run("verify", out).code == 0
+    assert _run("learn", path, "--train", "words").code == 2
+    refused = _run("learn", path, "--arch", "s4d", "--train", "words", "-o", tmp_path / "none")
+    assert refused.code == 2
+    assert "exact gates" in refused.err
+    noisy = _run("learn", path, "--train", "words", "--noisy", "-o", tmp_path / "none")
+    assert noisy.code == 2
+    assert "takes every label as it is" in noisy.err
+
+
 def test_an_architecture_that_cannot_is_named_before_any_network(tmp_path):
     result = _run("learn", _file(tmp_path, "(a|ba*b)*", 5), "--arch", "mamba")
     assert result.code == 1

@@ -160,6 +160,18 @@ def _box_tables(name: str, automaton: TaskAutomaton) -> dict[str, Any]:
     }
 
 
+def exact_model(names: Sequence[str]) -> dict[str, Any]:
+    """Returns the table of a model with gates of two values, whatever its language.
+
+    Args:
+        names: of its layers.
+
+    Raises:
+        InputError: if they have no such gates.
+    """
+    return _model(names[0], _form_of(names, "two"), ({},) * len(names))
+
+
 def has_recipe(spec: TrainSpec) -> bool:
     """Whether a row says how many layers a model has."""
     language = automaton_of(build_task(spec.task)).language.name

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from nerode.core import FormatError, InputError, to_mapping
+from nerode.kernel import LANGUAGE_FILE
 from nerode.languages import Language
 from nerode.models import Model, is_stateful
 from nerode.models.network_module import load_model
@@ -167,15 +168,16 @@ def load_subject(
             language=language,
             network=network,
         )
-    return _saved(open_subject(folder))
+    return _saved(open_subject(folder), folder)
 
 
-def _saved(subject: Subject) -> LoadedNetwork:
-    """A saved model; one of another library with a language is asked what a task of this language asks."""
+def _saved(subject: Subject, folder: Path) -> LoadedNetwork:
+    """A saved model with a language is asked what a task of this language asks."""
     assert subject.bare is not None
-    origin, task = subject.record.imported, None
-    if origin is not None and subject.record.question is not None:
-        task = build_task(imported_task(origin, recognises=subject.record.question.asks == "end"))
+    origin, asked, task = subject.record.imported, subject.record.question, None
+    if asked is not None:
+        about = str(folder / LANGUAGE_FILE) if origin is None else origin.language
+        task = build_task(language_task(about, recognises=asked.asks == "end"))
         require_question(task, subject.question, subject.reading)
     return LoadedNetwork(
         name=subject.name if origin is None else f"{subject.name} of {origin.library}",
@@ -188,8 +190,13 @@ def _saved(subject: Subject) -> LoadedNetwork:
 
 def imported_task(origin: ImportOrigin, *, recognises: bool) -> TaskConfig:
     """Returns the task that an imported model is asked, of the language that it was imported with."""
+    return language_task(origin.language, recognises=recognises)
+
+
+def language_task(language: str, *, recognises: bool) -> TaskConfig:
+    """Returns the task of a language, as `nerode check` takes it: membership, or what may follow."""
     kind = "language-recognition" if recognises else "language-prediction"
-    return TaskConfig(name=kind, settings={"language": origin.language})
+    return TaskConfig(name=kind, settings={"language": language})
 
 
 def _run(folder: Path, trust_code: bool) -> LoadedNetwork:

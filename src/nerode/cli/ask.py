@@ -14,7 +14,7 @@ from nerode.cli.model_options import MODEL_OPTIONS, model_options, source_of
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option, trust_option
 from nerode.cli.progress import Progress
 from nerode.cli.prove import EXIT_CODES
-from nerode.core import Budget, InputError, claim_file, write_atomically
+from nerode.core import Budget, InputError, claim_file, enforce, write_atomically
 from nerode.report import answer_lines, answer_page
 
 
@@ -73,11 +73,14 @@ def ask(
         if out.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"{out} is no page; name a file that ends in .html")
         claim_file(out, force=force)
-    with Progress(f"asking {model}", len(ASK_PARTS), unit="part", quiet=as_json) as progress:
+    with (
+        enforce(budget.start()) as own,
+        Progress(f"asking {model}", len(ASK_PARTS), unit="part", quiet=as_json) as progress,
+    ):
         found = ask_model(
             source_of(model, options["weights"]),
-            _language(language, budget),
-            budget=budget.start(),
+            _language(language, own),
+            budget=own,
             settings=SettleSettings(states=states),
             on_part=progress.end,
             trust_code=trust_code,

@@ -13,7 +13,7 @@ import click
 from nerode.cli.compile import prove_program
 from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
 from nerode.compiler import Options, compile_program
-from nerode.core import Budget, InputError, NerodeError, NotCompilable, write_atomically
+from nerode.core import Budget, InputError, NerodeError, NotCompilable, plural, write_atomically
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import RegularLanguage, describe_language
 
@@ -22,6 +22,9 @@ _OF_OTHERS = "of prefixes that no word of the language continues nothing is said
 
 _MOST_STATES, _LONGEST_FORMULA = 40, 400
 """Of an automaton whose formula is searched, and characters of one that is shown."""
+
+_TRAINED = 0.6
+"""Share of the seconds in which a network is trained on the words alone."""
 
 LANGUAGE_FILE = "language.json"
 """The learned language, in a folder of runs."""
@@ -53,8 +56,11 @@ LEARNED_FILE = "learned.json"
 @default_option("--seed", type=click.IntRange(min=0), default=0, help="Of the words that are held out.")
 @click.option(
     "--train",
-    is_flag=True,
-    help="Train TARGET through exact gates with the learned language as its teacher, not compiled.",
+    is_flag=False,
+    flag_value="language",
+    type=click.Choice(("language", "words")),
+    help="Train TARGET through exact gates, not compiled: with the learned language as its teacher, or on "
+    "the words alone.",
 )
 @default_option("--dtype", type=click.Choice(("float32", "float64")), default="float32", help="Float format.")
 @force_option
@@ -67,19 +73,23 @@ def learn(
 
     WORDS has a word per line, a tab and a label: 1 or 0, + or -, accept or reject. Nothing says that the
     language is the true one: what the words do not decide is printed. Exit 0 says that network and learned
-    language are equal at every length, exit 1 that there is no such proof.
+    language are equal at every length, exit 1 that there is no such proof. A network that is trained on the
+    words alone has a language of its own, which may be another one.
 
     \b
     nerode learn words.tsv --arch mamba -o learned/
     nerode learn log.txt --labels none --alphabet open,close,read --separator " "
     nerode learn words.tsv --noisy
     nerode learn words.tsv --arch mamba --train -o runs/
+    nerode learn words.tsv --arch mamba --train words -o fitted/
     """
     from nerode.analysis.learning import LearnSettings, learn_language, read_words
     from nerode.languages import Alphabet
 
     if options["train"] and output is None:
         raise InputError("--train writes a run; say where with -o")
+    if options["train"] == "words" and options["noisy"]:
+        raise InputError("--train words takes every label as it is; leave out --noisy")
     letters = options["alphabet"]
     alphabet = None if letters is None else Alphabet(tuple(letters.split(",") if "," in letters else letters))
     samples = read_words(words, labels=options["labels"], alphabet=alphabet, separator=options["separator"])
@@ -108,6 +118,10 @@ def learn(
         if item["learned"]["ltl"]:
             click.echo(f"  in past temporal logic: {item['learned']['ltl']}")
         click.echo("\n".join(f"  {line}" for line in found.evidence.sentences()))
+    if options["train"] == "words":
+        assert output is not None
+        _fit(samples, found, target, output, item, budget, as_json)
+        return
     if options["train"]:
         assert output is not None
         _train(language, samples.labels, target, output, item, as_json)
@@ -184,6 +198,49 @@ def _train(
         click.echo(json.dumps(item, ensure_ascii=False))
     elif settled is not None:
         click.echo("\n".join(settlement_lines(settled, name=str(runs[0].folder))))
+    if not proved:
+        sys.exit(1)
+
+
+def _fit(
+    samples: Any, found: Any, target: str, output: Path, item: dict[str, Any], budget: Budget, as_json: bool
+) -> None:
+    """Trains a network on the words alone and settles it about its own automaton.
+
+    Exit 1 if there is no proof, or its language is not the learned one.
+    """
+    from nerode.analysis.learning import fit_words, write_fitted
+    from nerode.report import settlement_lines
+
+    language, evidence = found.language, found.evidence
+    fitted = fit_words(
+        samples,
+        target,
+        empty=language.accepts(()),
+        least=evidence.states if evidence.smallest else None,
+        seconds=_TRAINED * budget.left(),
+    )
+    if fitted is None:
+        item |= {"settlement": None, "trained": None}
+        click.echo(
+            json.dumps(item, ensure_ascii=False)
+            if as_json
+            else f"no {target} was found whose automaton agrees with all words; raise --max-seconds"
+        )
+        sys.exit(1)
+    origin = {"trained_on": plural(len(samples), "labelled word"), "attempts": fitted.attempts}
+    settled = write_fitted(output, fitted, origin=origin, budget=budget)
+    write_atomically(
+        output / LEARNED_FILE, json.dumps(item["learned"], ensure_ascii=False, indent=1).encode()
+    )
+    proved = settled.status == "proved" and fitted.differs(language) is None
+    item["learned"] |= {"proved": proved, "file": str(output / LEARNED_FILE)}
+    item |= {"settlement": settled.to_json(), "trained": fitted.to_json(language)}
+    if as_json:
+        click.echo(json.dumps(item, ensure_ascii=False))
+    else:
+        click.echo("\n".join(f"  {line}" for line in fitted.sentences(language)))
+        click.echo("\n".join(settlement_lines(settled, name=str(output))))
     if not proved:
         sys.exit(1)
 

@@ -7,6 +7,7 @@ from nerode.training.batch_parts import run
 from nerode.training.environment import describe_environment
 from nerode.training.evaluation import draw_tests, evaluate, require_tests
 from nerode.training.exact import Check, Reply
+from nerode.training.gates import ExactModel, exact_forms
 from nerode.training.loop import ProgressEvent, train
 from nerode.training.model_building import (
     Build,
@@ -34,17 +35,21 @@ from nerode.training.specs import (
     tested_lengths,
     with_small_defaults,
 )
+from nerode.training.terms import GateMargin
 
 __all__ = [
     "TRAINING",
     "Build",
     "Check",
+    "ExactModel",
+    "GateMargin",
     "ProgressEvent",
     "Reply",
     "declared_theory",
     "describe_environment",
     "draw_tests",
     "evaluate",
+    "exact_forms",
     "folder_builder",
     "import_builder",
     "make_spec",

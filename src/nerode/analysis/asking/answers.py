@@ -23,8 +23,8 @@ from nerode.analysis.asking.models import asks_end, model, with_language
 from nerode.analysis.extraction.learning import HypothesisTest, QueryLearner, random_words, word_search
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion
-from nerode.analysis.settle.keeping import settled_or_new
-from nerode.core import Budget, InputError, NerodeError, Shown, plural, started
+from nerode.analysis.settle.keeping import confirmed_settlement
+from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, Shown, plural, started
 from nerode.languages import (
     IN,
     NOTHING,
@@ -245,10 +245,21 @@ def ask(
         subject = model(source, **how)
         on_part("model")
         work = _Asking(subject, settings or SettleSettings(), budget, on_part)
-        answer = work.about(
-            subject if language is None else with_language(subject, language), source, language
-        )
+        if language is None:
+            answer = work.about(subject, _kept(source, budget, trust_code=how.get("trust_code", False)))
+        else:
+            answer = work.about(with_language(subject, language))
     return replace(answer, cpu_seconds=round(time.process_time() - begun, 3))
+
+
+def _kept(source: Any, budget: Budget, *, trust_code: bool) -> Settlement | None:
+    """The settlement that is kept in a folder, if a replay confirms it."""
+    if not isinstance(source, str | Path) or not Path(source).is_dir():
+        return None
+    with contextlib.suppress(BudgetExceeded):
+        found = confirmed_settlement(Path(source), budget=budget.part(_ROUND), trust_code=trust_code)
+        return None if found is None or found.status == "unsettled" else found
+    return None
 
 
 def _knows_letters(source: Any) -> bool:
@@ -285,24 +296,24 @@ class _Asking:
         self.module = subject.module if subject.network is None else load_model(subject.network).eval()
         self.remarks: list[str] = []
 
-    def about(self, asked: Subject, source: Any, language: Language | None) -> ModelAnswer:
+    def about(self, asked: Subject, known: Settlement | None = None) -> ModelAnswer:
         """The answer about a question, or about what the model is found to compute."""
         learned: LearnedAutomaton | None = None
-        if asked.question is not None:
-            settlement = self._settled(asked, source, language)
+        given = asked.question
+        if given is not None:
+            settlement = known or settle_about(asked, self.settings, self.budget.part(_ROUND))
             self.on_part("settlement")
-            question = asked.question
-            if settlement.status == "proved" and isinstance(question, LanguageQuestion):
-                learned = self._named(question.language, proved=True)
+            if settlement.status == "proved" and isinstance(given, LanguageQuestion):
+                learned = self._named(given.language, proved=True)
             else:
                 with contextlib.suppress(InputError):
-                    learned = self._learned_beside(question)
+                    learned = self._learned_beside(given)
             self.on_part("automaton")
         else:
             asked, settlement, learned = self._found()
             self.on_part("automaton")
         self.on_part("name")
-        compared = asked.about if self.subject.question is not None or language is not None else ""
+        compared = "" if given is None else asked.about
         return ModelAnswer(
             model=self.subject.name,
             seen=str(self.subject.record.origin.get("seen", "")),
@@ -315,14 +326,6 @@ class _Asking:
             places=self._places(asked, settlement.word),
             cpu_seconds=0.0,
         )
-
-    def _settled(self, asked: Subject, source: Any, language: Language | None) -> Settlement:
-        """The settlement of a known question; that of a run is the one that `nerode prove RUN` keeps."""
-        kept = isinstance(source, str | Path) and language is None and Path(source).is_dir()
-        share = self.budget.part(_ROUND)
-        if kept and self.subject.record.origin.get("kind") != "given":
-            return settled_or_new(Path(source), settings=self.settings, budget=share)
-        return settle_about(asked, self.settings, share)
 
     def _found(self) -> tuple[Subject, Settlement, LearnedAutomaton]:
         """The learned automaton with its settlement; short failing words refine it."""
@@ -426,7 +429,8 @@ class _Asking:
         mark = IN if ends else "$"
         dfa = minimise(hypothesis.accepting(lambda output: mark in output.split(" ")))
         if self.subject.empty is None and self.subject.question is None:
-            dfa = _begun(dfa)
+            # Every first letter is asked where words are in or out.
+            dfa = min(dfa, _toggled(dfa), key=lambda each: each.num_states) if ends else _begun(dfa)
         return RegularLanguage(name="what was learned", automaton=dfa, convention="learned")
 
     def _asking(self, hypothesis: Moore, machine: Machine) -> Subject:
