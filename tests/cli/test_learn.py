@@ -65,7 +65,7 @@ def test_a_network_is_trained_with_the_learned_language_as_its_teacher(tmp_path)
 
 
 def test_a_network_is_trained_on_the_words_alone(tmp_path):
-    path, out = _file(tmp_path, "(ab)*", 6), tmp_path / "fitted"
+    path, out = _file(tmp_path, "(a|b)*ab", 6), tmp_path / "fitted"
     result = _run("learn", path, "--arch", "mamba", "--train", "words", "-o", out, "--json")
     found = json.loads(result.out)
     trained = found["trained"]

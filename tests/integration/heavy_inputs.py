@@ -440,7 +440,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
         ["train", "parity", "--arch", "lstm", "--seeds", "50", "--out", "trained", "--jobs", "2"],
     )
     yield "reproduce", ["reproduce", "sarrof", "--out", "reproduced"]
-    for flag in ("--noisy", "--held-out=0"):
+    for flag in ("--noisy", "--held-out=0", "--train=words"):
         yield f"learn {flag}", ["learn", "labelled.tsv", flag, "-o", "learned"]
     yield "import", ["import", "wide.safetensors", "-o", "imported"]
     letters = ["--letters", "ab", "-o", "answer.html"]
