@@ -14,9 +14,10 @@ TUTORIAL = Path(__file__).parents[2] / "docs/tutorials/ask-a-checkpoint.md"
 def test_the_page_is_written_from_its_rows() -> None:
     rows = [json.loads(line) for line in ROWS.read_text().splitlines()]
     assert PAGE.read_text() == page(rows)
-    assert [(row["kind"], row["language"]) for row in rows] == [
-        (k, text) for k in KINDS for text in LANGUAGES
-    ]
+    made = [(row["kind"], row["language"]) for row in rows]
+    assert len(made) == len(set(made)) >= 38
+    assert {kind for kind, _ in made} == set(KINDS)
+    assert {language for _, language in made} == set(LANGUAGES)
     assert all(row["same"] or row["shown"] for row in rows)
 
 
