@@ -175,7 +175,7 @@ def _saved(subject: Subject, folder: Path) -> LoadedNetwork:
     """A saved model with a language is asked what a task of this language asks."""
     assert subject.bare is not None
     origin, asked, task = subject.record.imported, subject.record.question, None
-    if asked is not None:
+    if asked is not None and asked.asks != "class":
         about = str(folder / LANGUAGE_FILE) if origin is None else origin.language
         task = build_task(language_task(about, recognises=asked.asks == "end"))
         require_question(task, subject.question, subject.reading)
