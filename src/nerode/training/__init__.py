@@ -18,6 +18,7 @@ from nerode.training.model_building import (
     spec_model,
     spec_model_config,
 )
+from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
 from nerode.training.runs import (
     TRAINING,
     folder_builder,
@@ -52,10 +53,12 @@ __all__ = [
     "exact_forms",
     "folder_builder",
     "import_builder",
+    "make_optimiser",
     "make_spec",
     "make_specs",
     "measure_own",
     "own_builder",
+    "rate_factor",
     "require_question",
     "require_tests",
     "run",
@@ -63,6 +66,7 @@ __all__ = [
     "run_builder",
     "run_in",
     "run_key",
+    "set_rates",
     "spec_model",
     "spec_model_config",
     "specs_of_seeds",

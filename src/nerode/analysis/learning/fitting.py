@@ -41,13 +41,14 @@ from nerode.records import (
     AskedQuestion,
     ModelSpec,
     NetworkEntry,
+    OptimiserSpec,
     Reading,
     Settlement,
     SubjectRecord,
     TokenLetters,
 )
 from nerode.tasks import Batch
-from nerode.training import ExactModel, GateMargin, exact_forms
+from nerode.training import ExactModel, GateMargin, exact_forms, make_optimiser, rate_factor, set_rates
 
 Integers = npt.NDArray[np.int64]
 
@@ -57,8 +58,9 @@ SECONDS = 30.0
 _ATTEMPTS, _STEPS, _LOOK = 12, 600, 100
 """Attempts at most, updates of the first one, and updates between two checks."""
 
-_RATE, _HELD, _FLOOR = 5e-3, 0.4, 0.1
-"""The rate, the share of the updates at the full rate, and the share of the rate at the end."""
+_OPTIMISER = OptimiserSpec(name="adam", rate=5e-3, slow_rate=5e-3, decay=0.0, schedule="cosine", floor=0.1)
+_HELD = 0.4
+"""The optimiser, and the share of the updates at the full rate."""
 
 _BATCH, _FED, _KEPT = 64, 16, 64
 """Words of an update; those of them that came out wrong before, and the last of these that are kept."""
@@ -300,10 +302,11 @@ class _Fitting:
         """Trains a network from fresh weights; None if its automaton does not agree with all words."""
         words, rng = self._words, stream(self._seed, "words", number)
         exact, margin = self._fresh(layers, rng)
-        adam = torch.optim.Adam(exact.model.parameters(), lr=_RATE)
         steps, reach, wrong = _STEPS << min(number, 2), _FIRST_REACH, list[int]()
+        spec = replace(_OPTIMISER, hold=round(_HELD * steps))
+        optimiser = make_optimiser(exact.model, spec)
         for step in range(1, steps + 1):
-            adam.param_groups[0]["lr"] = _rate(step / steps)
+            set_rates(optimiser, rate_factor(spec, step, steps))
             rows = rng.choice(words.up_to(int(rng.integers(2, reach + 1)) + 1), _BATCH)
             fed = _FED if wrong else 0
             rows[:fed] = rng.choice(wrong, fed) if wrong else rows[:fed]
@@ -315,10 +318,10 @@ class _Fitting:
             if step > _WARMUP * steps:
                 wrong = [*wrong, *rows[~right].tolist()][-_KEPT:]
             reach += int(right[fed:].mean() >= _LEARNED and reach < words.letters.shape[1])
-            adam.zero_grad()
+            optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(exact.model.parameters(), 1.0)
-            adam.step()
+            nn.utils.clip_grad_norm_(exact.model.parameters(), spec.clip)
+            optimiser.step()
             if step % _LOOK == 0:
                 found, failed = self._look(exact, rng, layers)
                 if found is not None or self._left() <= 0:
@@ -384,14 +387,6 @@ def _live_gates(exact: ExactModel, rng: np.random.Generator) -> Iterator[tuple[A
     for gates in exact.gates:
         for gate in rng.permutation(np.flatnonzero(gates.live.numpy())).tolist():
             yield gates, gate
-
-
-def _rate(done: float) -> float:
-    """The rate after a share of the updates: full, then a cosine."""
-    if done < _HELD:
-        return _RATE
-    falling = 0.5 * (1 + np.cos(np.pi * (done - _HELD) / (1 - _HELD)))
-    return float(_RATE * (_FLOOR + (1 - _FLOOR) * falling))
 
 
 @torch.no_grad()
