@@ -21,8 +21,8 @@ INNER = {
 LINES = {
     ".": 134,
     "algebra": 9_190,
-    "analysis": 9_402,
-    "cli": 6_713,
+    "analysis": 9_855,
+    "cli": 6_773,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_637,
@@ -38,7 +38,7 @@ LINES = {
     "study": 2_465,
     "sweeps": 1_083,
     "tasks": 3_707,
-    "training": 3_282,
+    "training": 3_291,
     "verdict": 5_367,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
