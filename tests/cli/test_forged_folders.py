@@ -129,10 +129,7 @@ def test_other_letters_are_another_subject(copy: Path, letters: dict[str, Any]) 
 
 
 def test_the_tokens_of_imported_letters_are_printed(copy: Path) -> None:
-    assert (
-        "letters by their tokens, as they were named when it was imported: 0 = 0, 1 = 1"
-        in run("verify", str(copy)).out
-    )
+    assert "letters and their tokens, as named at import: 0 = 0, 1 = 1" in run("verify", str(copy)).out
 
 
 def test_what_a_settlement_says_of_its_search_is_not_repeated(copy: Path) -> None:
@@ -155,7 +152,7 @@ def test_evidence_of_another_arithmetic_is_said_to_be(copy: Path, part: str) -> 
     path.write_text(json.dumps(data))
     found = run("verify", str(copy))
     assert found.code == 0
-    assert f"found on another arithmetic ({part} 'another one', here " in found.out
+    assert f"found with another arithmetic ({part} 'another one', here " in found.out
     assert "replayed on this one" in found.out
 
 

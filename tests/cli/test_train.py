@@ -160,7 +160,7 @@ def test_a_stopped_command_says_how_to_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr("nerode.training.runs.run_in", stop)
     outcome = run("train", "parity", "--arch", "lstm", "--seeds", "2", "--jobs", "1", "--out", str(tmp_path))
     assert outcome.code == 130
-    assert "0 of 2 runs are kept; the same command goes on" in outcome.err
+    assert "0 of 2 runs are stored; the same command continues" in outcome.err
 
 
 def test_measurements_go_to_a_viewer_while_training(monkeypatch, tmp_path):
@@ -212,7 +212,7 @@ def test_a_run_that_is_not_proved_ends_with_1(tmp_path):
     )
     assert shown.code == 1
     assert "refuted for tomita-4" in shown.out
-    assert "mingru: the smallest network that is known has 3 layers; so many are trained" in shown.err
+    assert "mingru: the smallest known network has 3 layers; these are trained" in shown.err
     assert "mingru ×3" in shown.out
 
 

@@ -90,8 +90,8 @@ _LONGEST_TEST, _MOST_LETTERS = 100, 100_000
     "--bits",
     is_flag=True,
     help="Only compare the bits of the scores when words are read whole, letter by letter, in chunks, in a "
-    "batch and on more threads, and show the first position with others; exit 1 if there "
-    "is one, 3 if a way was not tried.",
+    "batch and on more threads, and show the first position where they differ; exit 1 if "
+    "they differ, 3 if one of these ways was not tried.",
 )
 @click.option(
     "--automaton/--no-automaton",
@@ -247,7 +247,7 @@ def _memorisation(points: int, budget: Budget) -> dict[str, Any]:
 
 def _memorisation_line(found: dict[str, Any]) -> str:
     fewer = (
-        f"; all {found['patterns']:,} activation patterns of one less are ruled out"
+        f"; with one neuron fewer all {found['patterns']:,} activation patterns are ruled out"
         if found["patterns"]
         else ""
     )
@@ -262,7 +262,7 @@ def _metric_lines(found: dict[str, Any]) -> str:
         f"\n{found['states']:,} states around {found['places']} of the automaton, "
         f"in {found['components']} parts; diameter {found['diameter']:.3g}, "
         f"least distance of different ones {separation}",
-        f"noise that the rates allow {found['promised_radius']:.3g}, noise that was survived {noise}",
+        f"noise allowed by the rates {found['promised_radius']:.3g}, noise survived {noise}",
     ]
     for row in found["rates"]:
         within, between = (

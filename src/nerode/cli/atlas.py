@@ -49,7 +49,7 @@ def atlas(
 ) -> None:
     """Write the page of every named language × every architecture.
 
-    What was computed is kept in the folder .atlas beside the page, so that the next run is quick. The
+    Results are stored in the folder .atlas beside the page, so that the next run is quick. The
     first one takes a few minutes.
 
     \b

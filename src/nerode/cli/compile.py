@@ -397,4 +397,4 @@ def _proof_text(verdict: Certificate | Refutation | Unproved | None) -> str:
         case Unproved():
             return f"no proof found: {verdict.reason}"
         case None:
-            return "no proof was looked for"
+            return "no proof was searched for"

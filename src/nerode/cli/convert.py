@@ -86,7 +86,7 @@ def _automaton(text: str, reading: LanguageReading, budget: Budget) -> Dfa:
 @click.option("--minus", metavar="LANG", multiple=True, help="Take the words of this language away.")
 @click.option("--after", metavar="LANG", multiple=True, help="Take what may follow a word of this language.")
 @click.option(
-    "--before", metavar="LANG", multiple=True, help="Take what may stand before a word of this language."
+    "--before", metavar="LANG", multiple=True, help="Take what may come before a word of this language."
 )
 @click.option("--reverse", "reversed_", is_flag=True, help="Read the words from right to left.")
 @click.option("--complement", "complemented", is_flag=True, help="Take the complement, after the others.")

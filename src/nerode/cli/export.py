@@ -106,7 +106,9 @@ def export(
     place = Folder(folder)
     if SUBJECT_FILE in place and place.subject.network.kind != "exact":
         if to not in WEIGHTS_TO:
-            raise InputError(f"{to} takes compiled whole models; weights leave as {', '.join(WEIGHTS_TO)}")
+            raise InputError(
+                f"{to} takes compiled whole models; weights can be exported to {', '.join(WEIGHTS_TO)}"
+            )
         from nerode.cli.export_weights import export_weights
 
         export_weights(
@@ -185,7 +187,7 @@ def _export_coq(folder: Path, out: Path, *, force: bool, as_json: bool) -> None:
         click.echo(json.dumps(item, ensure_ascii=False))
     else:
         click.echo(f"{out}: {', '.join(found.theorems)}")
-        click.echo(f"coqc has the last word: make formal && coqc -Q out/formal Nerode {out}")
+        click.echo(f"to check it with Coq: make formal && coqc -Q out/formal Nerode {out}")
 
 
 def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:

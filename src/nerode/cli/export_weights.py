@@ -245,7 +245,7 @@ def model_card(
         "",
         f"Proofs are about {about}." if proofs else "Nothing is proved of this model.",
         *(f"{claim}: {claim.says}" for claim in claims if not claim.is_proof),
-        *(["Another program may round otherwise; what it was compared on is in the last row."] if to else []),
+        *(["Another program may round otherwise; the last row says what it was compared on."] if to else []),
         "",
         "## Loading it",
         "",

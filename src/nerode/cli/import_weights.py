@@ -132,7 +132,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         else f"scores differ from {compared} by {difference:.1e} of the largest"
     )
     if foreign.described.assumed:
-        click.echo(f"taken, as the weights do not say it: {foreign.described.assumed}")
+        click.echo(f"assumed, because the weights do not say: {foreign.described.assumed}")
     if letters.longest is not None:
         click.echo(f"the library's model reads at most {plural(letters.longest, 'letter')}")
     click.echo("nothing is proved of these weights")

@@ -48,18 +48,18 @@ LEARNED_FILE = "learned.json"
 @click.option("--alphabet", metavar="LETTERS", help="Letters: ab01, or push,pop. Default: those that occur.")
 @click.option("--separator", help="Between letters of several characters. Default: a letter is a character.")
 @click.option("--noisy", is_flag=True, help="Some labels, or some raw words, may be wrong.")
-@click.option("--ask", is_flag=True, help="Ask for the label of the word that would tell, again and again.")
-@default_option("--states", type=click.IntRange(min=1), default=60, help="Most states.")
+@click.option("--ask", is_flag=True, help="Ask for the labels that decide between automata.")
+@default_option("--states", type=click.IntRange(min=1), default=60, help="Largest number of states.")
 @default_option(
-    "--held-out", type=click.FloatRange(0, 1, max_open=True), default=0.1, help="Share that is held out."
+    "--held-out", type=click.FloatRange(0, 1, max_open=True), default=0.1, help="Share of words held out."
 )
-@default_option("--seed", type=click.IntRange(min=0), default=0, help="Of the words that are held out.")
+@default_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the choice of held-out words.")
 @click.option(
     "--train",
     is_flag=False,
     flag_value="language",
     type=click.Choice(("language", "words")),
-    help="Train TARGET through exact gates, not compiled: with the learned language as its teacher, or on "
+    help="Train TARGET through exact gates instead of compiling: with the learned language as its teacher, or on "
     "the words alone.",
 )
 @default_option("--dtype", type=click.Choice(("float32", "float64")), default="float32", help="Float format.")
@@ -112,9 +112,7 @@ def learn(
     }
     if not as_json:
         click.echo(f"learned: {item['learned']['expression']}")
-        click.echo(
-            f"  {', '.join(item['learned']['classes']) or 'in none of the classes that are known here'}"
-        )
+        click.echo(f"  {', '.join(item['learned']['classes']) or 'in none of the classes that nerode knows'}")
         if item["learned"]["ltl"]:
             click.echo(f"  in past temporal logic: {item['learned']['ltl']}")
         click.echo("\n".join(f"  {line}" for line in found.evidence.sentences()))

@@ -73,7 +73,7 @@ TOOLS = {
         required=("to", "output"),
     ),
     "verify": Tool(
-        text="Check the certificate in a folder again; it searches nothing and believes nothing.",
+        text="Check the certificate in a folder again; it searches nothing and trusts nothing.",
         places={"folder": "a folder that compile, train or mend has written"},
         options={},
     ),

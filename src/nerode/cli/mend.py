@@ -164,7 +164,7 @@ def _show_checks(record: RunRecord) -> None:
         outcome = check.get("outcome", "not learned")
         click.echo(
             f"attempt {check['attempt'] + 1} ({begun}, {check['words']} words), {check['step']} updates: "
-            f"{check['accuracy']:.1%} of the words of training correct, {outcome}",
+            f"{check['accuracy']:.1%} of the training words correct, {outcome}",
             err=True,
         )
 

@@ -46,7 +46,7 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 @click.option("--task", "task_name", metavar="TASK", help="What a model should do that was not trained here.")
 @click.option("--harden", is_flag=True, hidden=True)
 @click.option("-o", "--out", type=FOLDER, hidden=True)
-@click.option("--again", is_flag=True, help="Settle a run again that is settled already.")
+@click.option("--again", is_flag=True, help="Settle a run again that has a result.")
 @model_options
 @search_options()
 @trust_option
@@ -70,10 +70,10 @@ def prove(
 
     RUN is the folder of a training run, DIR that of a compiled network, MODEL any model that `nerode ask`
     takes, which needs --language, or --task if it is a saved one. No weight is changed (`nerode mend` does
-    that). The end of a run is kept in RUN/settled; `nerode verify RUN` replays its proof.
+    that). The result of a run is stored in RUN/settled; `nerode verify RUN` replays its proof.
 
     With --dtype, --window, --noise or --fragile, more claims about one compiled network are searched for and
-    kept in DIR; exit 1 if one of them is not proved.
+    stored in DIR; exit 1 if one of them is not proved.
 
     Exit code 0 if every network is proved, 1 if one is refuted, 3 if none is refuted and one is unsettled.
 

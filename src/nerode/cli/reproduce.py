@@ -60,8 +60,8 @@ class SeedRange(click.ParamType["int | range"]):
 @click.option(
     "--go-on",
     is_flag=True,
-    help="Run line by line, the most published numbers per CPU hour first, and keep each line when it is "
-    "whole. It can be stopped at any time: the same command goes on. With --done it shows what is left.",
+    help="Run line by line, the most published numbers per CPU hour first, and store each line when it is "
+    "complete. Stop it at any time: the same command continues. With --done it shows what is left.",
 )
 @default_option(
     "--out",
@@ -73,7 +73,7 @@ class SeedRange(click.ParamType["int | range"]):
     "--keep", type=FOLDER, help="Also write each table as JSON and Markdown into this folder of experiments."
 )
 @click.option(
-    "--table", "claims", is_flag=True, help="Print the table of claims of the kept results, and run nothing."
+    "--table", "claims", is_flag=True, help="Print the table of claims of stored results, and run nothing."
 )
 @force_option
 @budgeted(seconds=math.inf, counts=False)

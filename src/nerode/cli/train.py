@@ -170,13 +170,13 @@ def train(
     from nerode.training import run_all
 
     if together:
-        raise InputError("--together is gone: a pool of processes (--jobs) is as fast and keeps the runs")
+        raise InputError("--together is gone: a pool of processes (--jobs) is as fast and stores the runs")
     at_file = {name: options.pop(name) for name in _FILE_OPTIONS}
     if task is not None and task.lower().endswith(".toml"):
         _refuse_given(_TASK_OPTIONS, "the file says what is trained")
         common = {"force": force, "settle": settle, "as_json": as_json, "trust_code": options["trust_code"]}
         sys.exit(_train_file(Path(task), out, jobs=jobs, **at_file, **common))
-    _refuse_given(_FILE_OPTIONS, "a FILE.toml has these options, a task has none of them")
+    _refuse_given(_FILE_OPTIONS, "these options are for a FILE.toml, not for a task")
     out = out or Path("runs")
     specs = _specs(task, arch, own, seeds, _tables(spec_file, options), certify=certify)
     if not specs:
@@ -196,8 +196,8 @@ def train(
                 found[number] = record
                 board.end(number, record)
     except KeyboardInterrupt:
-        kept = f"{len(found)} of {len(specs)} runs are kept"
-        click.echo(f"\n{kept}; the same command goes on, a run from its last checkpoint.", err=True)
+        kept = f"{len(found)} of {len(specs)} runs are stored"
+        click.echo(f"\n{kept}; the same command continues, each run from its last checkpoint.", err=True)
         raise
     records = [found[number] for number in range(len(specs))]
     folders = [out / run_name(record.key) for record in records]
@@ -299,10 +299,10 @@ def certified_specs(task: str, layers: str, seeds: Sequence[int], tables: dict[s
     known = None if verdict.size is None else verdict.size.layers
     if verdict.status.value != "yes" or known is None or known <= depth:
         return specs
-    said = f"{layers}: the smallest network that is known has {known} layers"
+    said = f"{layers}: the smallest known network has {known} layers"
     given = len(parts) > 1 or "depth" in tables.get("model", {}) or has_recipe(specs[0])
     if not given and needs_depth(specs[0]):
-        click.echo(f"{said}; so many are trained", err=True)
+        click.echo(f"{said}; these are trained", err=True)
         return made("+".join(parts * known))
     why = f"; --arch {'+'.join(parts[:1] * known)} trains more"
     click.echo(f"{said}, {depth} {'is' if depth == 1 else 'are'} trained{why}", err=True)
@@ -409,7 +409,7 @@ def _train_file(
                 sharing = functools.partial(run_sweep, executor=runner)
             report = sharing(wanted, root=root, runner=TRAINING.name, on_outcome=see)
     except KeyboardInterrupt:
-        click.echo(f"\nWhat is done is in {root}; the same command goes on.", err=True)
+        click.echo(f"\nFinished runs are in {root}; the same command continues.", err=True)
         raise
     _show_file(report, store, settle, as_json, named=named)
     return 1 if report.problems else 0

@@ -134,7 +134,7 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
         )
     build = folder_builder(folder) if trust_code else None
     subject = open_subject(place, build=build)
-    about = f"the weights in {folder.resolve().name}, asked for {subject.about}"
+    about = f"the weights in {folder.resolve().name}, for {subject.about}"
     if (folder / RESULT).exists():
         from nerode.tasks import build_task
         from nerode.training import require_question
@@ -143,16 +143,16 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
         task = build_task(record.spec.task)
         require_question(task, subject.question, subject.reading)
         name = getattr(getattr(task, "language", None), "name", task.name)
-        about = f"the weights of the run {folder.resolve().name}, asked for {name}"
+        about = f"the weights of the run {folder.resolve().name}, for {name}"
     found = replay_settled(folder, subject, budget=budget)
     lines = [*map(claim_line, found.claims), f"about {about}; answers are {subject.reading}"]
     if subject.record.imported is not None:
-        lines.append(f"letters by their tokens, as they were named when it was imported: {subject.letters}")
+        lines.append(f"letters and their tokens, as named at import: {subject.letters}")
     if "made_on" in found.details:
         lines.append(_arithmetic_line(found.details))
     proved = found.failure is None and is_proof(subject.asked, found)
     if found.failure is None and not proved:
-        lines.append("not proved: the claims do not cover every word that is asked about and is read alone")
+        lines.append("not proved: the claims do not cover every word of the question, read alone")
     rows = reliance_rows(found.claims, about=WEIGHTS, lifted=True)
     lines += ["what may be relied on:", *reliance_lines(rows)] if rows else []
     result = CheckResult(ok=found.failure is None, claims=found.claims, failure=found.failure)
@@ -173,13 +173,13 @@ def _arithmetic_line(details: dict[str, Any]) -> str:
     """The difference between the arithmetic of the search and that of this replay."""
     here, there = details["arithmetic"], details["made_on"]
     if not isinstance(there, dict):
-        return "the evidence does not say on which arithmetic it was found; it was replayed on this one"
+        return "the evidence does not name the arithmetic of its search; it was replayed with this one"
     odd = [
         f"{key} {there.get(key)!r}, here {here.get(key)!r}"
         for key in sorted({*here, *there})
         if here.get(key) != there.get(key)
     ]
-    return f"found on another arithmetic ({'; '.join(odd)}); it was replayed on this one and holds here"
+    return f"found with another arithmetic ({'; '.join(odd)}); it was replayed with this one and holds here"
 
 
 def _replay_stored(folder: Path, budget: Budget) -> tuple[list[Replayed], list[Replayed], str]:
@@ -241,7 +241,7 @@ def _trusted(claims: Sequence[Claim], known: list[str]) -> str:
     refused = [c for c, level in zip(claims, known, strict=True) if level == CHECKED and formal_senses(c)]
     if refused:
         click.echo(f"nerode-check does not accept: {'; '.join(map(claim_line, refused))}", err=True)
-    return f"to be believed for formal claims: {believed}{others} (docs/trust.md)"
+    return f"trusted for formal claims: {believed}{others} (docs/trust.md)"
 
 
 def _print(

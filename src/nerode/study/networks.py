@@ -333,7 +333,7 @@ def _find_noise(network: Network, language: Language, budget: Budget) -> Certifi
     except InputError as error:
         return Unproved(reason=str(error))
     if isinstance(outcome, Certificate) and all(claim.scope != UNDER_NOISE for claim in outcome.claims):
-        return Unproved(reason="the boxes of states that were found have no room for noise")
+        return Unproved(reason="no positive noise margin was found")
     return outcome
 
 

@@ -40,45 +40,45 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         attention,
         Sense.IEEE,
-        "does a sum in order without slopes keep the latest write, beyond what bounded counts tell",
+        "can a head without a slope keep the latest write, if sums are taken in order",
     ),
     (
         attention,
         Sense.EXACT,
-        "which languages beyond counters, stacks and solvable groups has softmax over the reals",
+        "which languages beyond counters, stacks and solvable groups can softmax express over the reals",
     ),
     (
         rotated_heads,
         None,
-        "which periods and latest writes do rotations give to averages that are compared exactly",
+        "which periods can rotary positions express, and can they keep the latest write",
     ),
-    (attention, None, "can averages with a distance penalty that are compared exactly keep a stack"),
+    (attention, None, "can averages with a distance penalty keep a stack, if they are compared exactly"),
     (
         hybrid,
         Sense.IEEE,
-        "can rounding do what the layers over the reals cannot, if their kinds alternate",
+        "can rounding help alternating kinds of layers beyond what they do over the reals",
     ),
-    (hybrid, None, "what do layers of two kinds do together that neither does alone"),
+    (hybrid, None, "what can layers of two kinds do together that neither can alone"),
     (
         unit_gates,
         None,
-        "can a stack whose every step is an isometry overwrite, if unbounded counters may help",
+        "can layers of isometries overwrite with the help of unbounded counters",
     ),
     (
         never_holds,
         Sense.IEEE,
-        "can a fixed decay with fixed turns count in the last bits of a float, or hold a value outside of "
+        "can a fixed decay with fixed rotations count in the last bits of a float, or hold a value outside of "
         "float32",
     ),
     (
         never_holds,
         Sense.EXACT,
-        "can fixed turns by irrational angles count modulo m, read by tame maps",
+        "can fixed rotations by irrational angles count modulo m, read by tame maps",
     ),
     (
         time_invariant & complex_gates,
         Sense.IEEE,
-        "can rounded turns do what turns do not: count modulo m at letters of choice",
+        "can rounded rotations count modulo m at chosen letters, which exact ones cannot",
     ),
     (
         time_invariant,
@@ -89,22 +89,22 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         above_minus_half,
         Sense.FINITE_PRECISION,
-        "products of several steps may bring states apart: do they count by loops of letters or keep a stack",
+        "can products of several steps count along loops of letters, or keep a stack",
     ),
     (
         linear & nonnegative,
         Sense.EXACT,
-        "can one contraction per token turn a state over the reals, as several can",
+        "can one contraction per token rotate a state over the reals, as several can",
     ),
     (
         linear & ~diagonal,
         Sense.IEEE,
-        "can rounding turn a state that contractions alone do not turn",
+        "can rounding rotate a state that contractions alone do not rotate",
     ),
     (
         linear & ~diagonal,
         Sense.FINITE_PRECISION,
-        "can steps that bring states apart keep a stack, with a margin after errors, too",
+        "can steps that separate states keep a stack, with a margin that survives errors",
     ),
     (
         linear & diagonal,

@@ -18,7 +18,7 @@ class Sense(StrEnum):
     EXACT: real numbers without rounding. Gates are values that the layer has, not limits. Maps between
         layers and the readout are tame: definable with polynomials, exp and bounded sines.
     FINITE_PRECISION: real states, not rounded; a gate that a sigmoid reaches only in the limit counts as
-        reached. What a layer hands on, to the next layer or back into its own gates, is a ReLU network with
+        reached. What a layer passes on, to the next layer or back into its own gates, is a ReLU network with
         norms (epsilon above 0) of its state, read with a margin: finitely many values.
     IEEE: bit for bit in a float format, step by step, rounding to nearest, ties to even, with gradual
         underflow and without fused operations.

@@ -117,7 +117,7 @@ def _automaton_figure(found: Mapping[str, Any]) -> AutomatonFigure | None:
 
 
 FINDINGS = {
-    True: "Every constant stream of ignored bits ends in a state that comes back to itself bit for bit, and "
+    True: "Every constant stream of ignored bits ends in a state that returns to itself bit for bit, and "
     "the written bit is read correctly all the way: correct at every length, in these floats.",
     False: "Some constant stream of ignored bits makes the network forget the written bit.",
     None: "Not every constant stream was seen to settle; nothing is claimed for all lengths.",

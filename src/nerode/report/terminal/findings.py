@@ -75,9 +75,9 @@ def _equal_lines(item: Mapping[str, Any]) -> Iterable[str]:
     if network["refuted"]:
         yield f"✗ the network is not: {network['refuted'][:1].lower()}{network['refuted'][1:]}"
     elif item["fails_on"] is not None:
-        yield "✗ the network is not: it differs from the automaton, as said above"
+        yield "✗ the network is not: it differs from the automaton, as shown above"
     else:
-        yield "· of the network itself nothing is proved; `nerode prove` and `nerode mend` look for more"
+        yield "· nothing is proved about the network itself; try `nerode prove` or `nerode mend`"
 
 
 def _agreement(item: Mapping[str, Any]) -> str:
@@ -86,7 +86,7 @@ def _agreement(item: Mapping[str, Any]) -> str:
         return f"✗ the network itself differs from this automaton after {_shortened(item['fails_on'])}"
     told = f"{tested['words']:,} new words up to length {tested['longest']:,}"
     if not item["consistent"]:
-        return f"✗ extraction ended before it agreed with the network; no difference on {told}"
+        return f"✗ extraction stopped before it agreed with the network; no difference on {told}"
     return f"✓ agrees with the network on {told}"
 
 

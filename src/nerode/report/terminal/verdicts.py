@@ -34,7 +34,7 @@ _LEGEND = "° on a condition   † no network is compiled   · not read in its s
 _MEANINGS: Mapping[Sense, tuple[str, ...]] = {
     Sense.EXACT: ("exact: real numbers, gates that the layer has (no limits), tame maps between layers.",),
     Sense.FINITE_PRECISION: (
-        "finite: states are not rounded, gates may be limits; what a layer hands on takes finitely many",
+        "finite: states are not rounded, gates may be limits; what a layer passes on takes finitely many",
         "values, read with a margin.",
     ),
     Sense.IEEE: (

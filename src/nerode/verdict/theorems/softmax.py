@@ -343,7 +343,7 @@ ROWS = (
         architecture=softmax & _no_phase,
         senses=FINITE | IEEE,
         model=SOFT,
-        reason=lambda f: "on u vⁿ comparisons settle at each place of v: from some n on there is one answer",
+        reason=lambda f: "on u vⁿ every comparison settles, place by place, so the answer stops alternating",
         witness=Facts.counter_witness,
     ),
     no(
