@@ -85,7 +85,7 @@ NATIVE := $(wildcard src/nerode/models/native/*.[ch]pp) src/nerode/models/native
 
 # Without a compiler nerode works, slower: a build that fails ends nothing.
 $(VENV)/.installed-run: pyproject.toml $(NATIVE) $(VENV)/bin/python
-	$(PIP) install -q -e ".[explore,extract,plots,torch]" "$(TORCH)"
+	$(PIP) install -q -e ".[explore,plots,torch]" "$(TORCH)"
 	-$(BIN)/python -m nerode.models.native
 	@touch $@
 
