@@ -116,10 +116,10 @@ def _displays() -> Any:
     """Returns the drawings and forms of values of all stages, which `nerode.core` asks for at need."""
     from nerode.core import Displays
     from nerode.report import draw
-    from nerode.report.notebook import html_of, svg_of
+    from nerode.report.notebook import html_of, svg_of, text_of
     from nerode.study.forms import FORMS
 
-    return Displays(html=html_of, svg=svg_of, forms={**FORMS, "draw": draw})
+    return Displays(html=html_of, svg=svg_of, forms={**FORMS, "draw": draw, "text": text_of})
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+import nerode as nr
 from nerode.core import FormatError, InputError, stream
 from nerode.records import (
     ModelSpec,
@@ -352,7 +354,7 @@ def test_own_models(tmp_path, monkeypatch):
     for name, what in [
         ("own_model_of_test:wide", "scores of shape"),
         ("own_model_of_test:number", "has to give a torch.nn.Module"),
-        ("own_model_of_test:stateless", r"the model raised TypeError.*maps \(x, state\)"),
+        ("own_model_of_test:stateless", r"the model gives scores of shape \(1, 2\); it has to give scores at"),
         ("own_model_of_test:late", r"the model raised KeyError: 'late' \(own_model_of_test.py, line"),
         ("os:getcwd", "the builder of the model raised TypeError"),
         ("sys:exit", "the builder of the model raised SystemExit"),
@@ -362,6 +364,41 @@ def test_own_models(tmp_path, monkeypatch):
     ]:
         with pytest.raises(InputError, match=what):
             train(tiny(model={"module": name}))
+
+
+class WordsAlone(nn.Module):
+    """An own layer as most people have it: tokens in, scores out."""
+
+    def __init__(self, letters, outputs):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(letters, 4), nn.Linear(4, outputs)
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.embedding(tokens)).cumsum(1))
+
+
+def build_words_alone(task):
+    return WordsAlone(task.letters, task.outputs)
+
+
+def test_own_models_may_map_words_to_scores_without_a_state(tmp_path):
+    settings = {"run.steps": 6, "run.test_lengths": [12], "task.settings.longest": 8}
+    (record, model), (_, other) = nr.train("parity", build=build_words_alone, seeds=2, settings=settings)
+    assert record.title.endswith(":build_words_alone")
+    assert list(model.state_dict()) == ["embedding.weight", "head.weight", "head.bias"]
+    assert weights(model) != weights(other)
+    x = torch.tensor([[0, 1, 1, 0, 1]])
+    whole, _ = model(x)
+    first, state = model(x[:, :2])
+    assert torch.equal(torch.cat([first, model(x[:, 2:], state)[0]], dim=1), whole)
+    copied = copy.deepcopy(model).double()
+    assert copied(x)[0].dtype == torch.float64
+    assert model(x)[0].dtype == torch.float32
+    found = nr.ask(model, budget=nr.Budget(seconds=2))
+    assert (found.model, found.settlement.status) == ("WordsAlone", "refuted")
+    assert str(found).startswith("WordsAlone seems to compute ")
+    with pytest.raises(InputError, match="arch and build exclude each other"):
+        nr.train("parity", arch="lstm", build=build_words_alone)
 
 
 def spec_of(task="predict-tomita-5", layers="lstm", **aids):

@@ -27,7 +27,7 @@ from nerode.analysis.recipes import recipe
 from nerode.analysis.settle.keeping import settled_or_new
 from nerode.analysis.subject import LoadedNetwork, imported_task
 from nerode.core import Budget, InputError, read_bytes, to_mapping
-from nerode.models import Model, ModelConfig, fill_weights, read_tensors
+from nerode.models import Model, ModelConfig, fill_weights, is_stateful, read_tensors
 from nerode.records import (
     IMPORTED,
     MAX_WEIGHTS,
@@ -78,6 +78,11 @@ def mend(
         InputError: if nothing says what is correct, or the method is not made for the model.
     """
     chosen = _task_of(subject, task)
+    if not isinstance(subject.model, Model) and not is_stateful(subject.model):
+        raise InputError(
+            f"{subject.name} has no `step` and `initial_state`, so that no proof can end its training; "
+            "docs/tutorials/own-architecture.md shows how to add them"
+        )
     weights = {
         name: value.detach().clone().contiguous() for name, value in subject.model.state_dict().items()
     }

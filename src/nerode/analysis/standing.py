@@ -356,6 +356,7 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
     replays = (trust_code or not spec.model.module) and record.divergence is None
     end, kept = _end(folder, budget, trust_code) if replays else (None, ())
     status = run_status(record, end)
+    unread = record.divergence is None and not replays and read_settlement(folder) is not None
     return FolderContent(
         architecture=architecture,
         label=label,
@@ -368,7 +369,9 @@ def _run(folder: Path, name: str, language: Language, budget: Budget, trust_code
             longest=max((score.length for score in record.evaluations), default=None),
             reaches=status.tested or None,
             diverged=record.divergence is not None,
-            status=str(status),
+            status=f"{status}; its stored result is not replayed without --trust-code"
+            if unread
+            else str(status),
             settled="" if end is None else end.status,
             fails_first=None if end is None else end.first_wrong_length,
         ),

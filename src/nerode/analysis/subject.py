@@ -128,7 +128,7 @@ def trained_network(source: Any) -> LoadedNetwork:
         )
     task = build_task(spec.task)
     return LoadedNetwork(
-        name=type(model).__name__ if record is None else record.title,
+        name=type(getattr(model, "inner", None) or model).__name__ if record is None else record.title,
         model=model.eval(),
         record=record,
         task=task,

@@ -312,7 +312,8 @@ def _show_automaton(
             click.echo(line)
         for path in written:
             click.echo(f"written: {path}")
-        click.echo(f"Next: nerode prove {folder}; nerode analyse {folder}", err=True)
+        trusted = " --trust-code" if options["trust_code"] else ""
+        click.echo(f"Next: nerode prove {folder}{trusted}; nerode analyse {folder}{trusted}", err=True)
     return 0 if found.equal else 1
 
 

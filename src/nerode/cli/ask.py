@@ -78,7 +78,7 @@ def ask(
         Progress(f"asking {model}", len(ASK_PARTS), unit="part", quiet=as_json) as progress,
     ):
         found = ask_model(
-            source_of(model, options["weights"]),
+            source_of(model, options),
             _language(language, own),
             budget=own,
             settings=SettleSettings(states=states),

@@ -59,8 +59,8 @@ LEARNED_FILE = "learned.json"
     is_flag=False,
     flag_value="language",
     type=click.Choice(("language", "words")),
-    help="Train TARGET through exact gates instead of compiling: with the learned language as its teacher, or on "
-    "the words alone.",
+    help="Train TARGET through exact gates instead of compiling: with the learned language as its "
+    "teacher, or on the words alone.",
 )
 @default_option("--dtype", type=click.Choice(("float32", "float64")), default="float32", help="Float format.")
 @force_option

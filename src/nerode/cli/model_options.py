@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nerode.cli.options import PATH
+from nerode.core import InputError
 from nerode.records import find_run
 
 if TYPE_CHECKING:
@@ -51,17 +54,29 @@ def open_model(text: str, options: dict[str, Any], *, trust_code: bool) -> Subje
     """Returns the model that a command names: a folder, a file, a run, or a function of the user's own."""
     from nerode.analysis.asking import model
 
-    return model(source_of(text, options["weights"]), trust_code=trust_code, **options)
+    return model(source_of(text, options), trust_code=trust_code, **options)
 
 
-def source_of(text: str, weights: Path | None) -> Any:
+def source_of(text: str, options: dict[str, Any]) -> Any:
     """Returns the path that a command names, or what the user's own function builds.
 
-    With weights for it, the function itself is returned.
+    With weights for it, the function itself is returned. A function that takes a task, as `nerode train
+    --model` calls it, is given the number of letters, and one score more.
     """
-    if ":" in text and not Path(text).exists():
-        from nerode.training import import_builder
+    if ":" not in text or Path(text).exists():
+        return find_run(Path(text))
+    from nerode.training import import_builder, own_code
 
-        build: Any = import_builder(text)
-        return build() if weights is None else build
-    return find_run(Path(text))
+    build: Any = import_builder(text)
+    needed = [p for p in signature(build).parameters.values() if p.default is p.empty]
+    letters = options["letters"] or ""
+    if needed and not letters:
+        raise InputError(f"{text} takes {needed[0].name!r}; name the letters for it (--letters ab)")
+    count = len(letters.split(",")) if "," in letters else len(letters)
+    sizes = [SimpleNamespace(letters=count, features=None, outputs=count + 1)] if needed else []
+
+    def made() -> Any:
+        with own_code(f"{text}()"):
+            return build(*sizes)
+
+    return made() if options["weights"] is None else made

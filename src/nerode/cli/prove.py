@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from nerode.tasks import Task
 
 _NEXT = {
-    "proved": "nerode verify {}",
-    "refuted": "nerode mend {0} -o mended; nerode analyse {0}",
-    "unsettled": "nerode prove {0} --again --max-seconds 600; nerode mend {0} -o mended",
+    "proved": "nerode verify {0}{1}",
+    "refuted": "nerode mend {0} -o mended{1}; nerode analyse {0}{1}",
+    "unsettled": "nerode prove {0} --again --max-seconds 600{1}; nerode mend {0} -o mended{1}",
 }
 """The next command after each end."""
 
@@ -125,18 +125,29 @@ def prove(
                 click.echo("\n".join(settlement_lines(found, name=str(folder))))
                 progress.end(f"{folder}: {found.status}")
     if not as_json:
-        _conclude(ends, folders[-1], found.status, kept=wanted is None)
+        _conclude(ends, folders[-1], found, kept=wanted is None, trusted=trust_code)
     codes = {EXIT_CODES[status] for status in ends}
     sys.exit(1 if 1 in codes else 3 if 3 in codes else 0)
 
 
-def _conclude(ends: Counter[str], last: Path, status: str, *, kept: bool) -> None:
+def _conclude(ends: Counter[str], last: Path, found: Settlement, *, kept: bool, trusted: bool) -> None:
     """Prints how many networks ended how, and what to do next."""
     if ends.total() > 1:
         counts = ", ".join(f"{ends[status]} {status}" for status in EXIT_CODES if ends[status])
         click.echo(f"\n{ends.total()} networks: {counts}")
     if kept:
-        click.echo(f"Next: {_NEXT[status].format(last)}")
+        steps = _NEXT[found.status].format(last, " --trust-code" if trusted else "").split("; ")
+        click.echo(
+            f"Next: {'; '.join(step for step in steps if ' mend ' not in step or _can_mend(last, trusted))}"
+        )
+
+
+def _can_mend(folder: Path, trusted: bool) -> bool:
+    """Whether training on can end in a proof: a user's own module needs a state for it."""
+    from nerode.analysis import load_subject
+    from nerode.models import is_stateful
+
+    return not trusted or is_stateful(load_subject(folder, trust_code=True).model)
 
 
 def _settle_about(

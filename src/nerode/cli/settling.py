@@ -114,7 +114,7 @@ def show_conclusion(runs: Sequence[RunFile], *, out: Path) -> None:
         if theory.language is not None:
             steps.append(
                 (
-                    f"nerode report {out} --language {quote(_asked(task))}",
+                    f"nerode report {out} --language {quote(_asked(task))}{_trusted(runs)}",
                     "theory, compiler, training and proofs in one table",
                 )
             )
@@ -135,7 +135,7 @@ def show_conclusion(runs: Sequence[RunFile], *, out: Path) -> None:
 
 def _place(run: RunFile) -> str:
     """The folder of a run as another command takes it."""
-    return f"{run.folder}{' --trust-code' if run.record.spec.model.module else ''}"
+    return f"{run.folder}{_trusted([run])}"
 
 
 def _named(run: RunFile) -> str:
@@ -146,3 +146,8 @@ def _asked(task: TaskGroup) -> str:
     """The name by which `nerode report --language` knows what a task is about."""
     about = task.settings.get("language") or task.settings.get("monoid")
     return about if isinstance(about, str) else task.name
+
+
+def _trusted(runs: Sequence[RunFile]) -> str:
+    """The option that commands on these runs need, if one of them is of the user's own code."""
+    return " --trust-code" if any(run.record.spec.model.module for run in runs) else ""

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from nerode.models.kernels.arguments import dtype_name
     from nerode.models.model import LayerBlock, Model, build_model, part_of
     from nerode.models.native.calls import coarse_products, fixed_bits, num_threads, share_threads
-    from nerode.models.outside import TokenModule, adapt_module, hash_module, require_model
+    from nerode.models.outside import (
+        TokenModule,
+        WordModule,
+        adapt_module,
+        hash_module,
+        require_model,
+        takes_state,
+    )
     from nerode.models.own_models import (
         MOST_STATES,
         Layered,
@@ -64,7 +71,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.kernels.arguments": "dtype_name",
         "nerode.models.model": "LayerBlock Model build_model part_of",
         "nerode.models.native.calls": "coarse_products fixed_bits num_threads share_threads",
-        "nerode.models.outside": "TokenModule adapt_module hash_module require_model",
+        "nerode.models.outside": "TokenModule WordModule adapt_module hash_module require_model takes_state",
         "nerode.models.own_models": (
             "MOST_STATES Layered OwnLayer OwnModel StatefulModule as_layered is_stateful measure_transitions "
             "step_derivative"

@@ -2,7 +2,7 @@
 
     TokenModule      letters become tokens; the mark of the beginning is read first
     CarriedModule    a module that maps (tokens, state) to scores and state, letter by letter
-    WordModule       anything that maps tokens to scores at each position; its state is the word, so it grows
+    WordModule       anything that maps tokens to scores at each position; its state is the word, and grows
 
 Whatever a module brings beside its scores is not looked at. Each is tried on a few words before it is used.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -21,8 +21,6 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from nerode.core import InputError, plural
 from nerode.models.base import State
 from nerode.models.own_models import is_stateful
-
-Scoring = Callable[[Tensor], Tensor]
 
 _SAME = 1e-4
 """Difference of two ways to compute a score, as a share of the largest, that is taken for rounding."""
@@ -123,19 +121,38 @@ class CarriedModule(nn.Module):
 
 
 class WordModule(nn.Module):
-    """A function from tokens (batch, time) to scores at each position; its state is all that was read.
+    """A module or a function from tokens (batch, time) to scores at each position; its state is all it read.
+
+    Its weights have the names that the module gives them.
 
     Args:
-        scoring: the function.
-        inner: the module behind it, if there is one.
+        scored: the module or the function.
         longest: the largest number of tokens that it reads; None for any.
     """
 
     grows = True
 
-    def __init__(self, scoring: Scoring, inner: nn.Module | None, *, longest: int | None) -> None:
+    def __init__(self, scored: Any, *, longest: int | None = None) -> None:
         super().__init__()
-        self.inner, self._scoring, self._longest = inner, scoring, longest
+        self.inner = scored if isinstance(scored, nn.Module) else None
+        self._function, self._longest = None if self.inner is not None else scored, longest
+        self._second = (None,) if _needs_state(scored) else ()
+        of_library = hasattr(getattr(scored, "config", None), "model_type")
+        self._options = {"use_cache": False} if of_library else {}
+
+    def state_dict(self, *args: Any, **options: Any) -> Any:
+        """Returns the weights of the module, those of a function being none."""
+        if args or options or self.inner is None:
+            return super().state_dict(*args, **options)
+        return self.inner.state_dict()
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Replaces the weights of the module."""
+        if self.inner is None:
+            return super().load_state_dict(state_dict, strict, assign)
+        return self.inner.load_state_dict(state_dict, strict, assign)
 
     def initial_state(self, batch: int) -> State:
         """Returns the empty words."""
@@ -153,7 +170,22 @@ class WordModule(nn.Module):
             raise InputError(
                 f"the model reads at most {plural(self._longest, 'token')}, not {words.shape[1]:,}"
             )
-        return self._scoring(words)[:, words.shape[1] - x.shape[1] :], {"read": words}
+        return self._scores(words)[:, words.shape[1] - x.shape[1] :], {"read": words}
+
+    def _scores(self, words: Tensor) -> Tensor:
+        """The scores by a plain call, that of transformers, or one with an empty state."""
+        scored: Any = self._function if self.inner is None else self.inner
+        try:
+            found = scored(words, *self._second, **self._options)
+        except InputError:
+            raise
+        except Exception as error:
+            text = (str(error).strip().splitlines() or [""])[0][:200]
+            raise InputError(
+                f"the model cannot read tokens of shape {tuple(words.shape)}: {type(error).__name__}: "
+                f"{text}; it has to map tokens (batch, time) to scores (batch, time, scores)"
+            ) from None
+        return _scores_of(found, words)
 
 
 def adapt_module(module: Any, tokens: Sequence[int], *, longest: int | None = None) -> nn.Module:
@@ -182,38 +214,30 @@ def adapt_module(module: Any, tokens: Sequence[int], *, longest: int | None = No
         carried = _carried(inner, tokens)
         if carried is not None:
             return carried
-    return WordModule(_scoring(module), inner, longest=longest)
-
-
-def _scoring(module: Any) -> Scoring:
-    """The function from tokens to scores: a plain call, that of transformers, or one with an empty state."""
-    options = {"use_cache": False} if hasattr(getattr(module, "config", None), "model_type") else {}
-    second = (None,) if _needs_state(module) else ()
-
-    def scores(words: Tensor) -> Tensor:
-        try:
-            found = module(words, *second, **options)
-        except InputError:
-            raise
-        except Exception as error:
-            text = (str(error).strip().splitlines() or [""])[0][:200]
-            raise InputError(
-                f"the model cannot read tokens of shape {tuple(words.shape)}: {type(error).__name__}: "
-                f"{text}; it has to map tokens (batch, time) to scores (batch, time, scores)"
-            ) from None
-        return _scores_of(found, words)
-
-    return scores
+    return WordModule(module, longest=longest)
 
 
 def _needs_state(module: Any) -> bool:
     """Whether a module has to be given a second argument."""
+    plain = _arguments(module)
+    return len(plain) > 1 and plain[1].default is plain[1].empty
+
+
+def takes_state(module: nn.Module) -> bool:
+    """Returns whether a module can be given a second argument, which may be a state."""
+    return len(_arguments(module)) != 1
+
+
+def _arguments(module: Any) -> list[inspect.Parameter]:
+    """The arguments by position of a module or a function; none if they cannot be told."""
     try:
         found = inspect.signature(module.forward if isinstance(module, nn.Module) else module).parameters
     except (TypeError, ValueError):
-        return False
-    plain = [p for p in found.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return len(plain) > 1 and plain[1].default is plain[1].empty
+        return []
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in found.values()):
+        return []
+    return [p for p in found.values() if p.kind in places]
 
 
 def _scores_of(found: Any, words: Tensor) -> Tensor:

@@ -44,6 +44,12 @@ _STYLE = Markup("""<style>
 </style>""")
 
 
+def text_of(value: Shown) -> str:
+    """Returns the lines of an answer, as the terminal has them."""
+    lines = value.shown()[0]
+    return "\n".join(answer_lines(lines) if isinstance(lines, Mapping) else lines)
+
+
 def html_of(value: object) -> str | None:
     """Returns a value as HTML for a notebook, None if it has no such display."""
     for kind, display in _KINDS:

@@ -15,6 +15,7 @@ from nerode.training.model_building import (
     import_builder,
     measure_own,
     own_builder,
+    own_code,
     spec_model,
     spec_model_config,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "make_specs",
     "measure_own",
     "own_builder",
+    "own_code",
     "rate_factor",
     "require_question",
     "require_tests",

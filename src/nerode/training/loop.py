@@ -45,6 +45,7 @@ from nerode.records import (
     first_failing_length,
     hash_tensors,
     join_scores,
+    merge_tables,
     nest_settings,
 )
 from nerode.tasks import Batch, build_task
@@ -69,7 +70,7 @@ from nerode.training.model_building import (
     spec_model,
 )
 from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
-from nerode.training.specs import complete_spec, make_specs, tested_lengths
+from nerode.training.specs import complete_spec, make_specs, specs_of_seeds, tested_lengths
 from nerode.training.terms import LossTerm
 
 
@@ -244,9 +245,10 @@ def train(
 def train(
     spec: str,
     *,
-    arch: str,
+    arch: str = "",
     seeds: int = 1,
     settings: Mapping[str, Any] | None = None,
+    build: Build | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[tuple[RunRecord, nn.Module]]: ...
 
@@ -267,14 +269,14 @@ def train(
 
     `train("parity", arch="lstm", seeds=3)` is `nerode train parity --arch lstm --seeds 3` without folders:
     one pair per architecture and seed. Divergence is a result: the record says where, and nothing is tested.
-    Training runs on the CPU.
 
     Args:
         spec: the inputs of one run, or the name of a task.
         arch: with a task: architectures, separated by commas; `+` joins the layers of one model.
         seeds: with a task: number of seeds.
         settings: with a task: settings by dotted name, like {"run.steps": 300}.
-        build: makes a model of the user's own, instead of the one that the spec names.
+        build: makes a model of the user's own for a task (`task.letters`, `task.outputs`), instead of the one
+            that the spec or `arch` names.
         checkpoint: a file to keep the state of the run in; if it exists, the run goes on from there.
         checkpoint_every: seconds between two checkpoints.
         start: the weights that run.start names, by the names of the model's tensors.
@@ -285,8 +287,16 @@ def train(
     """
     if isinstance(spec, str):
         names = [name.strip() for name in arch.split(",") if name.strip()]
-        specs = make_specs(spec, names, seeds=range(seeds), tables=nest_settings(settings or {}))
-        runs = [train_run(own, on_progress=on_progress) for own in specs]
+        tables = nest_settings(settings or {})
+        if build is None:
+            specs = make_specs(spec, names, seeds=range(seeds), tables=tables)
+        elif names:
+            raise InputError("arch and build exclude each other; give one of them")
+        else:
+            module = f"{build.__module__}:{getattr(build, '__qualname__', type(build).__name__)}"
+            tables = merge_tables(tables, {"task": {"name": spec}, "model": {"module": module}})
+            specs = specs_of_seeds(tables, seeds=range(seeds))
+        runs = [train_run(own, build=build, on_progress=on_progress) for own in specs]
         return [(record, trainer.model) for record, trainer in runs]
     record, trainer = train_run(
         spec,

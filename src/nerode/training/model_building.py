@@ -22,16 +22,18 @@ from nerode.core import InputError, NerodeError, stream, to_mapping
 from nerode.models import (
     Model,
     ModelConfig,
+    WordModule,
     build_model,
     configuration,
     measure_transitions,
     spec_config,
+    takes_state,
 )
 from nerode.records import ModelSpec, untrusted_code
 from nerode.tasks import Task
 
 Build = Callable[[Task], nn.Module]
-"""Makes a model for a task: `forward(x, state) -> (scores, state)`, with None for the first state."""
+"""Makes a model for a task: `forward(x, state) -> (scores, state)`, or `forward(tokens) -> scores`."""
 
 
 def spec_model(spec: ModelSpec, task: Task, *, seed: int, build: Build | None = None) -> nn.Module:
@@ -194,7 +196,7 @@ def own_code(what: str) -> Iterator[None]:
         where = f"{Path(place.filename).name}, line {place.lineno}"
         raise InputError(
             f"{what} raised {type(error).__name__}: {error} ({where}); it has to build a module that maps "
-            "(x, state) to scores and state"
+            "tokens to scores, or (x, state) to scores and state"
         ) from error
 
 
@@ -279,26 +281,34 @@ def build_seeded(build: Callable[[Task], nn.Module], task: Task, seed: int) -> n
             model = build(task)
         if not isinstance(model, nn.Module):
             raise InputError(f"the builder gave {type(model).__name__}; it has to give a torch.nn.Module")
-        _try(model, task)
-    return model
+        return _tried(model, task)
 
 
-def _try(model: nn.Module, task: Task) -> None:
-    """Raises InputError unless the model maps two positions to scores and a state."""
+def _tried(model: nn.Module, task: Task) -> nn.Module:
+    """The model as one that maps (x, state) to scores and state, run on two positions."""
     if task.letters is not None:
         x = torch.zeros(1, 2, dtype=torch.int64)
     else:
         x = torch.zeros(1, 2, task.features or 1)
     with torch.no_grad(), own_code("the model"):
-        result = model(x, None)
+        result = model(x, None) if takes_state(model) else model(x)
+        if not _is_pair(result) and task.letters is not None:
+            model = WordModule(model)
+            result = model(x)
     wanted = (1, 2, task.outputs)
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], torch.Tensor):
+    if not _is_pair(result):
         raise InputError("the model has to map (x, state) to a pair of scores and state")
     if tuple(result[0].shape) != wanted:
         raise InputError(
             f"the model gives scores of shape {tuple(result[0].shape)} for one sequence of two positions; "
             f"the task asks for {wanted}"
         )
+    return model
+
+
+def _is_pair(result: object) -> bool:
+    """Whether what a model gives is a pair of scores and state."""
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], torch.Tensor)
 
 
 def declared_theory(spec: ModelSpec, model: nn.Module) -> str:

@@ -67,8 +67,8 @@ _QUESTIONS: tuple[tuple[ClassCondition, Sense | None, str], ...] = (
     (
         never_holds,
         Sense.IEEE,
-        "can a fixed decay with fixed rotations count in the last bits of a float, or hold a value outside of "
-        "float32",
+        "can a fixed decay with fixed rotations count in the last bits of a float, or hold a value "
+        "outside of float32",
     ),
     (
         never_holds,

@@ -24,7 +24,7 @@ from nerode.analysis.extraction.learning import HypothesisTest, QueryLearner, ra
 from nerode.analysis.extraction.oracle import Machine
 from nerode.analysis.extraction.question import NetworkQuestion
 from nerode.analysis.settle.keeping import confirmed_settlement
-from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, Shown, plural, started
+from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, Shown, in_form, plural, started
 from nerode.languages import (
     IN,
     NOTHING,
@@ -189,6 +189,10 @@ class ModelAnswer(Shown):
     gap: tuple[float, float] | None
     places: tuple[WordPlace, ...]
     cpu_seconds: float
+
+    def __str__(self) -> str:
+        """Returns what `nerode ask` prints."""
+        return str(in_form("text", self))
 
     def shown(self) -> tuple[Sequence[str] | Mapping[str, Any], Shown | None]:
         """Returns the plain answer, and the language that the model computes."""
