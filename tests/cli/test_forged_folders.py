@@ -153,7 +153,7 @@ def test_evidence_of_another_arithmetic_is_said_to_be(copy: Path, part: str) -> 
     found = run("verify", str(copy))
     assert found.code == 0
     assert f"found with another arithmetic ({part} 'another one', here " in found.out
-    assert "replayed on this one" in found.out
+    assert "replayed with this one" in found.out
 
 
 def test_verify_loads_neither_searches_nor_theory(copy: Path, tmp_path: Path) -> None:

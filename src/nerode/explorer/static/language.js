@@ -98,6 +98,13 @@ function linkVerdicts(answer) {
     if (!answer.targets.some((target) => target.name === name)) continue;
     const link = element("button", { type: "button", class: "link", "data-target": name, title: `${shown.title} — open its network` }, shown.textContent);
     shown.replaceChildren(link);
+    // A line may break around a button: the comma goes with the name before it.
+    const after = shown.nextSibling;
+    if (after?.nodeType === Node.TEXT_NODE && after.data.startsWith(",")) {
+      after.data = after.data.slice(1);
+      shown.append(",");
+    }
+    shown.classList.add("linked");
   }
 }
 

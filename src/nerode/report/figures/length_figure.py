@@ -137,6 +137,13 @@ class LengthCurves(Figure):
         return (float(longest), last) if first < longest < last else (first, last)
 
     @property
+    def _marked(self) -> list[int]:
+        """The tested lengths, and before them that of the shortest word that is answered incorrectly."""
+        crossed = [run.wrong for s in self.series for run in s.runs if run.cross and run.wrong]
+        least = min(crossed, default=self.lengths[0])
+        return [least, *self.lengths] if least < self.lengths[0] else list(self.lengths)
+
+    @property
     def floor(self) -> float:
         """The beginning of the axis of accuracies: 0, unless all of them are far above it."""
         return min([0.0 if min(self.values, default=0.0) < 0.45 else 0.4, *self.values])
@@ -166,7 +173,7 @@ class LengthCurves(Figure):
                 low=x.low,
                 high=x.high,
                 log=log,
-                ticks=tuple((n, f"{n:,}") for n in self.lengths),
+                ticks=tuple((n, f"{n:,}") for n in self._marked),
             )
         y = number_axis("accuracy, %", *fitted([], low=self.floor, high=1.0), percent=True)
         bands = sum(series.theory is not None for series in self.series)
