@@ -354,7 +354,10 @@ def test_own_models(tmp_path, monkeypatch):
     for name, what in [
         ("own_model_of_test:wide", "scores of shape"),
         ("own_model_of_test:number", "has to give a torch.nn.Module"),
-        ("own_model_of_test:stateless", r"the model gives scores of shape \(1, 2\); it has to give scores at"),
+        (
+            "own_model_of_test:stateless",
+            r"the model gives scores of shape \(1, 2\); it has to give scores at",
+        ),
         ("own_model_of_test:late", r"the model raised KeyError: 'late' \(own_model_of_test.py, line"),
         ("os:getcwd", "the builder of the model raised TypeError"),
         ("sys:exit", "the builder of the model raised SystemExit"),
