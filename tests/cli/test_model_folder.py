@@ -62,6 +62,9 @@ def test_the_weights_run(folder):
         for line in run("run", str(folder), "--model", "abab", "ba", "--json").out.splitlines()
     ]
     assert [row["next"] for row in exact] == [row["next"] for row in real]
+    alone = run("run", str(folder / "model"), "ab", "a")
+    assert [line.split()[0] for line in alone.out.splitlines()] == ["accept", "reject"]
+    assert f"`nerode verify {folder}` says what is proved of them" in alone.err
 
 
 def test_other_weights_are_refused(folder, tmp_path):

@@ -156,6 +156,8 @@ def _about_other_models(folder: Path) -> str:
         return ""
     if is_polished(folder):
         return f"is a mended group: `nerode verify {folder}` says what is proved of it"
+    if any(folder.glob("certificate.*.json")):
+        return f"holds compiled weights: `nerode verify {folder.parent}` says what is proved of them"
     if Folder(folder).subject.imported is None:
         return "holds saved weights: nothing is proved of them"
     return "holds weights of another library: nothing is proved of them"
