@@ -22,7 +22,7 @@ LINES = {
     ".": 134,
     "algebra": 9_190,
     "analysis": 9_867,
-    "cli": 6_805,
+    "cli": 6_807,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_637,
