@@ -5,7 +5,9 @@ fading-boxes         One Mamba layer, the language (a|b)*: every letter and the 
                      a number on the way to the scores is a multiple of h_a - h_b. It is 0 at the smallest and
                      at the largest state, but not after aa or bb.
 attention-rounding   Decoders of which a lemma holds in the arithmetic of the checker, or nearly.
-bit-closure          An automaton as a module, whose scores are no finite numbers.
+bit-closure          An automaton as a module, whose scores are no finite numbers, or beside the threshold.
+exact-sums           A state with more bits than float64 holds, wherever the evidence says that it may be.
+state-boxes          A cell whose two classes are read in each other's columns.
 """
 
 from __future__ import annotations
@@ -23,20 +25,32 @@ from torch import nn
 
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded
-from nerode.kernel import PREDICT, Certificate
-from nerode.languages import language_hash, resolve_language
+from nerode.kernel import PREDICT, RECOGNISE, Certificate, certificate_to_json
+from nerode.languages import (
+    LanguageQuestion,
+    Legal,
+    language_from_description,
+    language_hash,
+    resolve_language,
+)
 from nerode.languages.bestiary import find_language
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, build_model
 from nerode.models.lower.heads import network_to_decoder
+from nerode.network import network_from_json
+from nerode.proofs import certify
 from nerode.proofs.floats import certify_module
-from nerode.proofs.replay import recheck_module, replay_fading
+from nerode.proofs.reading import decoder
+from nerode.proofs.replay import recheck_module, replay_fading, trained_network
 from nerode.proofs.replay.attention.checker import check_decoder
 from nerode.proofs.replay.attention.records import METHOD as HEADS, NotProved
 from nerode.proofs.replay.bits import METHOD as BITS
 from nerode.proofs.replay.fading import FADING, fading_claim
+from nerode.proofs.replay.lift import find_unlifted
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.replay.sums import METHOD as SUMS, replay_sums, sums_claim
+from nerode.proofs.replay.table import LIFTED
 from nerode.proofs.runner import layout_of, to_rows
-from nerode.records import TaskConfig
+from nerode.records import Reading, TaskConfig
 from nerode.tasks import build_task
 
 
@@ -258,6 +272,38 @@ def latest_letter(*, twin: float = 0.0, slope: float = 1024.0) -> Model:
     return made
 
 
+TWO_A = "b*ab*a(a|b)*"
+
+
+@torch.no_grad()
+def read_before(*, copied: float = 1.0) -> Model:
+    """One head says k/(k+1) for k letters a; the other copies the place where it does so, as it was before.
+
+    The copy is 0, so that the score of the end is k/(k+1) - 1/4: above 1/2 from k = 4 on, and not from 2.
+    """
+    settings = {"heads": 2, "size": 4, "slopes": (64.0, 0.0)}
+    config = ModelConfig(
+        layers=(LayerConfig(name="transformer-alibi", settings=settings),),
+        letters=2,
+        outputs=3,
+        width=5,
+        beginning=True,
+        surroundings=Surroundings(norm="none", residual=True, feed_forward="none"),
+    )
+    made = Model(config).eval()
+    for parameter in made.parameters():
+        parameter.zero_()
+    made.embedding.weight[range(3), range(3)] = 1.0
+    read, write = made.layers[0].read, made.layers[0].write
+    query, key, value = read.bias[:8], read.weight[8:16], read.weight[16:]
+    query[4], key[4, 1], value[4, 0] = 1.0, -(2.0**12), 1.0
+    value[0, 3] = copied
+    write.weight[3, 4] = write.weight[4, 0] = 1.0
+    made.head.bias.copy_(torch.tensor([1.0, 1.0, -0.25]))
+    made.head.weight[2, [3, 4]] = torch.tensor([1.0, -copied])
+    return made
+
+
 def short_decoder(dtype: torch.dtype) -> Model:
     """The decoder of flip-flop by a cascade, with positions modulo 2."""
     target = "transformer-periodic"
@@ -406,6 +452,123 @@ def _closes(scores: tuple[float, float]) -> bool:
     return recheck_module(module, LANGUAGE, rebound(module), decode=above) is None
 
 
+THIRD = Reading(kind="above", threshold="1/3")
+
+
+def _beside_the_threshold() -> bool:
+    """What may not follow scores the float32 next to 1/3, which is above 1/3."""
+    module = Automaton(1.0, 1 / 3)
+    return recheck_module(module, LANGUAGE, rebound(module), decode=decoder(THIRD)) is None
+
+
+MANY = 400
+FAR = -200 + 2.0**-15
+WORDS = [f"x{i}" for i in range(MANY)]
+
+
+class LateLetter(nn.Module):
+    """A module whose scores are 1, but 0 after the letter that follows the last one of the alphabet.
+
+    Its state t is 0, or FAR after the last letter; scores are twice the logistic function of t before.
+    """
+
+    def __init__(self, salt: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.tensor([[0.0]] * (MANY - 1) + [[FAR]]), requires_grad=False)
+        # The guard draws its words from the weights.
+        self.salt = nn.Parameter(torch.tensor([float(salt)]), requires_grad=False)
+        self.config = ModelConfig(layers=(LayerConfig(name="elman"),), letters=MANY, outputs=MANY + 1)
+
+    def initial_state(self, batch: int) -> dict[str, torch.Tensor]:
+        return {"t": torch.zeros(batch, 1)}
+
+    def advance(self, x: torch.Tensor, state: dict[str, torch.Tensor]) -> Any:
+        after = nn.functional.embedding(x[:, None], self.table)[:, 0]
+        scores = nn.functional.linear(torch.sigmoid(state["t"]), torch.full((MANY + 1, 1), 2.0))
+        return scores, {"t": after}
+
+    def step(self, x: torch.Tensor, state: dict[str, torch.Tensor]) -> Any:
+        return self.advance(x, state)
+
+
+def _more_bits() -> bool:
+    """A number m of the network is 1 or 2, and said to be up to 2^40; the state is FAR (m - 1)."""
+    everything = {"form": "dfa", "alphabet": WORDS, "start": 0, "accepting": [0], "transitions": [[0] * MANY]}
+    texts = dict.fromkeys(("name", "convention", "family"), "all")
+    language = language_from_description(
+        {"format": "nerode-language", "version": 1, **texts, "parameters": {}, "definition": everything}
+    )
+    one, two = ({"inputs": n, "bias": [], "rows": []} for n in (1, 2))
+    gate, write = ({"inputs": 1, "bias": [0], "rows": [row]} for row in ([], [[0, 1]]))
+    layer = {
+        "name": "m",
+        "reads": ["x"],
+        "state": ["m"],
+        "start": [1],
+        "units": one,
+        "recurrence": {"kind": "diagonal", "gate": gate, "write": write},
+        "readout_units": two,
+        "outputs": ["h"],
+        "readout": {"inputs": 2, "bias": [0], "rows": [[[1, 1]]]},
+        "exposes_previous": False,
+        "complex_state": False,
+    }
+    scores = {"inputs": 1, "bias": [1] * (MANY + 1), "rows": [[]] * (MANY + 1)}
+    origin = {**dict.fromkeys(("language", "construction", "route"), "all"), "language_hash": "0" * 64}
+    network = {
+        "format": "nerode-network",
+        "version": 1,
+        "alphabet": WORDS,
+        "target": "diagonal",
+        "embedding": {"directions": ["x"], "vectors": [[1]] * (MANY - 1) + [[2]]},
+        "layers": [layer],
+        "decoder": {"kind": "scores", "reads": ["h"], "units": one, "scores": scores, "empty": [*WORDS, "$"]},
+        "origin": {**origin, "reference": {"key": "Elman1990", "place": ""}},
+    }
+    exact = certify(network_from_json(network), language)
+    assert isinstance(exact, Certificate)
+    claim = sums_claim(PREDICT, "float32", None)
+    for salt in range(8):
+        module: Any = LateLetter(salt)
+        sha = fingerprint(module)
+        evidence = {
+            "certificate": certificate_to_json(exact),
+            "counters": {},
+            "dtype": "float32",
+            "joint": None,
+            "length": None,
+            "module": sha,
+            "network": network,
+            "ranges": [[0, 1 << 40]],
+            "state": [[-FAR, [[0, FAR]]]],
+            "task": PREDICT,
+        }
+        forged = Certificate(
+            network=sha, language=language_hash(language), claims=(claim,), evidence={SUMS: evidence}
+        )
+        if replay_sums(module, language, forged, network=sha) is None:
+            return True
+    return False
+
+
+def exchanged_columns(*, columns: tuple[int, ...]) -> str:
+    """Why a cell whose classes are read in these columns is not the network that it is said to mean."""
+    settings = {"hidden": 1, "learned_start": True}
+    config = ModelConfig(
+        layers=(LayerConfig(name="elman-tanh", settings=settings),),
+        letters=2,
+        outputs=2,
+        surroundings=Surroundings(norm="none", residual=False, feed_forward="none"),
+    )
+    model, language = Model(config), resolve_language("(a|b)*b")
+    table = ((False, False, False), (False, False, True))
+    answers = [Legal(frozenset(), row[-1]) for row in table]
+    network = trained_network(model, language, answers=answers)
+    reading = Reading(kind="largest", columns=columns, table=table)
+    asked = LanguageQuestion.of_task(language, RECOGNISE)
+    return find_unlifted(model, asked, reading, network, language)
+
+
 def _decoders() -> list[ModuleForgery]:
     def forgery(name: str, *hand: Any) -> ModuleForgery:
         return ModuleForgery(method=HEADS, name=name, is_accepted=functools.partial(_proves, *hand))
@@ -420,6 +583,7 @@ def _decoders() -> list[ModuleForgery]:
             _as_it_is,
             LAST_AB,
         ),
+        forgery("an error that was copied before it was made", read_before, _as_it_is, TWO_A),
     ]
     for dtype in (torch.bfloat16, torch.float16):
         make = functools.partial(short_decoder, dtype)
@@ -441,5 +605,14 @@ MODULES: dict[str, list[ModuleForgery]] = {
         ModuleForgery(method=BITS, name=str(scores), is_accepted=functools.partial(_closes, scores))
         for scores in NOT_FINITE
     ],
+    "readings": [
+        ModuleForgery(method=BITS, name="beside the threshold", is_accepted=_beside_the_threshold),
+        ModuleForgery(
+            method=LIFTED,
+            name="columns for each other",
+            is_accepted=lambda: not exchanged_columns(columns=(1, 0)),
+        ),
+    ],
+    "numbers that are not held": [ModuleForgery(method=SUMS, name="a wide range", is_accepted=_more_bits)],
 }
 """By family."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -147,6 +148,8 @@ def test_every_cell_with_two_biases_loses_its_claims_in_floats(name, two):
             covers="x.",
         )
         assert is_carried(model, claim) is (dtype is None or not two)
+    # Claims about one format are none about weights in another.
+    assert not is_carried(model.bfloat16(), replace(claim, dtype="float32"))
 
 
 def every_entry(folder: Path) -> list[Path]:

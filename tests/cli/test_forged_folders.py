@@ -220,3 +220,5 @@ def test_a_reading_names_columns_and_answers_that_are_not_in_order() -> None:
     assert str(Reading.by_name(3)) == "the largest score"
     swapped = Reading.of_classes([(True,), (False,)])
     assert str(swapped) == "the largest score, whose classes answer 1, 0"
+    exchanged = Reading(kind="largest", columns=(1, 0), table=((False,), (True,)))
+    assert str(exchanged) == "the largest score in the columns 1, 0, whose classes answer 0, 1"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks._forged_modules import MODULES
+from benchmarks._forged_modules import MODULES, exchanged_columns
 from benchmarks.corruption import KernelCase, cases
 from benchmarks.forgeries import FAMILIES, attempts
 
@@ -27,3 +27,17 @@ def test_no_forgery_of_a_family_is_accepted(family: object) -> None:
     found += [outcome for case in others for outcome in attempts(case, family, 1, 1)]
     assert found
     assert set(found) <= {"refused", "true"}
+
+
+QUICK = [f for name in ("readings", "numbers that are not held") for f in MODULES[name]]
+
+
+@pytest.mark.parametrize("forgery", QUICK, ids=lambda forgery: forgery.name)
+def test_no_module_that_is_read_otherwise_is_accepted(forgery: object) -> None:
+    assert not forgery.is_accepted()  # type: ignore[attr-defined]
+
+
+def test_classes_in_order_are_the_network_that_the_cell_means() -> None:
+    for columns in ((), (0, 1), (0, 1, -1)):
+        assert exchanged_columns(columns=columns) == ""
+    assert "another way" in exchanged_columns(columns=(1, 0))

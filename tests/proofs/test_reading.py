@@ -1,5 +1,7 @@
 """Readings: from scores to answers; a row with a score that is not finite is no answer."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 
@@ -17,6 +19,22 @@ def test_signs():
     assert readable.tolist() == READABLE
     half = Reading(kind="above", threshold="1/2")
     assert decode(half, torch.tensor([[0.5, 0.75]]))[0].tolist() == [[False, True]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("threshold", ["1/3", "2/3", "1/10", "-1/3"])
+def test_a_score_is_compared_with_the_threshold_itself(dtype, threshold):
+    """A threshold is not rounded to the format of the scores."""
+    reading = Reading(kind="above", threshold=threshold)
+    near = torch.tensor(float(reading.limit), dtype=dtype)
+    scores = torch.stack([torch.nextafter(near, near - 1), near, torch.nextafter(near, near + 1)])
+    wanted = [Fraction(score.item()) > reading.limit for score in scores]
+    assert decode(reading, scores[None])[0][0].tolist() == wanted
+
+
+def test_columns_below_the_one_that_is_always_true_are_refused():
+    with pytest.raises(InputError, match="no numbers of scores"):
+        Reading(kind="softmax", threshold="1/2", columns=(0, -2))
 
 
 def test_scores_that_the_reading_does_not_look_at_may_be_anything():

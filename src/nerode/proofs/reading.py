@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import torch
 from torch import Tensor, nn
@@ -34,10 +35,16 @@ def decode(reading: Reading, scores: Tensor) -> tuple[Tensor, Tensor]:
         readable = scores.isfinite().all(-1)
         return torch.tensor(reading.table)[scores.argmax(-1)], readable
     chosen = _chosen(reading, scores)
-    readable, above = chosen.isfinite().all(-1), chosen > float(reading.limit)
+    readable, above = chosen.isfinite().all(-1), chosen.double() > _below(reading.limit)
     if reading.table:
         return torch.tensor(reading.table)[above[..., 0].long()], readable
     return _with_constants(reading, above), readable
+
+
+def _below(limit: Fraction) -> float:
+    """The largest float64 up to a number: the same floats are above it as above the number itself."""
+    found = float(limit)
+    return found if Fraction(found) <= limit else math.nextafter(found, -math.inf)
 
 
 def _decode_shares(reading: Reading, scores: Tensor) -> tuple[Tensor, Tensor]:

@@ -53,6 +53,8 @@ class Reading:
     table: tuple[Bits, ...] = ()
 
     def __post_init__(self) -> None:
+        if any(column < -1 for column in self.columns):
+            raise InputError(f"the columns {self.columns} of a reading are no numbers of scores")
         if self.kind == "largest" and len(self.table) < 2:
             raise InputError("a reading by the largest score needs the answers of two classes or more")
         if self.kind == "softmax" and (self.table or not 0 < self.limit < 1):
@@ -82,15 +84,16 @@ class Reading:
     def __str__(self) -> str:
         """The rule in words; columns and answers are named unless they are those in order."""
         rows = ["".join(str(int(bit)) for bit in row) for row in self.table]
+        where = ""
+        if self.columns != tuple(range(len(self.columns))):
+            where = f" in the columns {', '.join(map(str, self.columns))}"
         if self.kind != "largest":
             above = self.kind == "above"
             text = f"scores above {self.threshold}" if above else f"probability at least {self.threshold}"
-            if self.columns != tuple(range(len(self.columns))):
-                text += f" in the columns {', '.join(map(str, self.columns))}"
-            return f"{text}, which answer {' or '.join(rows)}" if rows else text
+            return f"{text}{where}, which answer {' or '.join(rows)}" if rows else text + where
         if self == Reading.by_name(len(rows)):
             return "the largest score"
-        return f"the largest score, whose classes answer {', '.join(rows)}"
+        return f"the largest score{where}, whose classes answer {', '.join(rows)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

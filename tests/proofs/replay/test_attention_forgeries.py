@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks._forged_modules import HYBRID, LAST_AB, PLANTED, hybrid, latest_letter, short_decoder
+from benchmarks._forged_modules import (
+    HYBRID,
+    LAST_AB,
+    PLANTED,
+    TWO_A,
+    hybrid,
+    latest_letter,
+    read_before,
+    short_decoder,
+)
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import Certificate, Claim
 from nerode.languages import language_hash, resolve_language
 from nerode.languages.bestiary import find_language
 from nerode.proofs.find.heads import run_decoder
 from nerode.proofs.replay.attention.checker import check_decoder, replay_heads
+from nerode.proofs.replay.attention.heads import Rounding, Values
 from nerode.proofs.replay.attention.records import METHOD as HEADS, NotProved
 from nerode.proofs.replay.attention.weights import explore_streams
 from nerode.proofs.replay.listing import fingerprint
@@ -52,6 +62,32 @@ def test_products_that_only_a_rounding_cancels_are_no_match():
     for model in (latest_letter(twin=2.0**60), latest_letter(slope=1024 * (1 + 2.0**-52))):
         with pytest.raises(NotProved):
             check_decoder(model, language)
+
+
+@torch.no_grad()
+def test_a_head_does_not_copy_an_error_that_was_made_later():
+    """The copy is of the place as it was before, so that the difference has all of the error."""
+    model, language = read_before(), resolve_language(TWO_A)
+    with pytest.raises(NotProved, match="so near to 1/2"):
+        check_decoder(model, language)
+    state = model.initial_state(1)
+    for _ in range(2):
+        scores, state = model.step(torch.tensor([0]), state)
+    assert (language.accepts((0, 0)), bool(scores[0, 2] > 0.5)) == (True, False)
+
+
+@torch.no_grad()
+def test_errors_of_a_place_that_was_copied_are_those_of_one_place():
+    stream = Values(np.zeros((1, 3)), np.array([[0.5, 0.0, 0.0]]), np.eye(3))
+    stream.mix[1, 0] = 1.0
+    stream.widen(np.array([[0.25, 0.125]]))
+    # The first place was copied to the second: its new error is one of its own.
+    difference = np.array([[1.0, -1.0, 0.0]])
+    assert stream.off().tolist() == [[0.75, 0.625, 0.0]]
+    carried, _ = Rounding(24, -126, 127).errors(difference, stream)
+    assert carried.tolist() == [[0.375]]
+    stream.widen(np.array([[0.25, 0.0]]))
+    assert stream.error.shape == (1, 4)
 
 
 def test_lemmas_that_are_blind_meet_the_decoder_itself(monkeypatch):

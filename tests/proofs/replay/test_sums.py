@@ -160,6 +160,13 @@ def test_functions_on_forms_hold_what_torch_gives(name: str) -> None:
     assert ((low <= given) & (given <= high))[known].all()
 
 
+def test_complex_weights_are_refused() -> None:
+    """A cast would drop the imaginary part."""
+    room = Room.of(np.zeros((1, 1)), np.ones((1, 1)), 24)
+    with pytest.raises(InputError, match="complex"):
+        Forms.constant(room, np.ones((1, 1))) * torch.tensor([1j])
+
+
 def test_a_module_that_calls_something_else_is_refused() -> None:
     room = Room.of(np.zeros((1, 1)), np.ones((1, 1)), 24)
     with pytest.raises(InputError, match="of which no lemma speaks"):

@@ -270,6 +270,8 @@ class LetterForms:
 def array(values: Any) -> Floats:
     """Returns the numbers of a tensor or an array; a whole format's numbers are numbers of float64."""
     if isinstance(values, Tensor):
+        if values.is_complex():
+            raise InputError("a weight is complex; forms are for real numbers")
         values = values.detach().double().numpy()
     found: Floats = np.asarray(values, dtype=np.float64)
     if not np.isfinite(found).all():

@@ -29,7 +29,7 @@ from nerode.languages import (
     Question,
     language_hash,
 )
-from nerode.models import Model, Surroundings
+from nerode.models import Model, Surroundings, dtype_of
 from nerode.models.architectures import Elman, Gru, Lstm, Slstm
 from nerode.network import (
     Affine,
@@ -138,9 +138,11 @@ def is_carried(model: Model, claim: Claim) -> bool:
     """Whether a claim about the network of a model also holds of the model.
 
     The network has the sum of the two biases of a cell. In floats two large ones that nearly cancel round
-    worse than their sum does, so that a bound for the network is none for the model.
+    worse than their sum does, so that a bound for the network is none for the model. Nor is a bound for
+    another format than that of the weights.
     """
-    return claim.dtype is None or getattr(model.layers[0], "recurrent_bias", None) is None
+    adds_two = getattr(model.layers[0], "recurrent_bias", None) is not None
+    return claim.dtype is None or (claim.dtype == dtype_of(model) and not adds_two)
 
 
 def carried_claim(claim: Claim) -> Claim:
@@ -177,7 +179,9 @@ def _answers(
         if reading == Reading(kind="above"):
             return None
         rows = [row if question.asks == "next" else row[-1:] for row in reading.table]
-        if reading.kind != "largest" or len(set(rows)) < len(rows):
+        # The point of a class is the row of the head of its number.
+        named = [column for column in reading.columns if column >= 0]
+        if reading.kind != "largest" or len(set(rows)) < len(rows) or named not in ([], [*range(len(rows))]):
             raise InputError("its scores are read in another way, or two classes have one answer")
         return tuple(
             Legal(frozenset(a for a, may in enumerate(row[:-1]) if may), row[-1]) for row in reading.table

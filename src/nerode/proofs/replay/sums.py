@@ -363,9 +363,11 @@ def _network_step(network: Network, numbers: Forms, letters: Any) -> tuple[Forms
 def _state(model: Model, found: _Evidence, numbers: Forms) -> dict[str, Forms]:
     """The state of the module where the network's has these numbers."""
     meant = _meant(found, numbers)
+    if (meant.loose & found.tied).any():
+        raise InputError("the evidence names numbers of the state with more bits than float64 holds")
     free = np.broadcast_to(~found.tied, meant.loose.shape)
     bound: Floats = np.where(free, _LOOSE, 0.0)
-    whole = Forms(numbers.room, meant.coef, free | meant.loose, bound * -1.0, bound)
+    whole = Forms(numbers.room, meant.coef, free, bound * -1.0, bound)
     state, first = {}, 0
     for name, value in sorted(model.initial_state(1).items()):
         last = first + value[0].numel()

@@ -270,7 +270,7 @@ def _replay_lifted(place: Path, subject: Subject, budget: Budget | None) -> Repl
         if isinstance(subject.asked, MooreQuestion) and any(c.task != PREDICT for c in found.claims):
             problem = problem or "classes are named after all words, and it is about fewer"
         if not all(is_carried(model, claim) for claim in found.claims):
-            problem = problem or "a claim about floats is about one bias, and the cell adds two"
+            problem = problem or "a claim is about another format, or about one bias, and the cell adds two"
     if problem:
         what = f"the proof is not about the weights that it lies with: {problem}"
         return Replayed(dtype=dtype, place=path, failure=Failure(what=what, entry="network"))

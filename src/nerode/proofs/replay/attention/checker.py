@@ -82,8 +82,7 @@ class ErrorBounds:
 
     def _largest(self, stream: Values) -> Array:
         """The largest size of each number of the stream, in any case and up to any length."""
-        assert stream.mix is not None
-        found: Array = (np.abs(stream.nominal) + stream.error @ np.abs(stream.mix).T).max(axis=0)
+        found: Array = (np.abs(stream.nominal) + stream.off()).max(axis=0)
         for place, size in self.sizes.items():
             found[place] = max(found[place], size)
         self._require_room(np.eye(len(found)), found)
@@ -131,15 +130,18 @@ class ErrorBounds:
                 error = error + (carried + rounding).max(axis=0)
             elif head.kind == "soft":
                 own, late, _ = self.lemmas.soft_weights(head)
-                error = error + 2 * late * kept + rounding
+                # At the mark, where a head sees itself alone, its own value has weight 1.
+                alone = np.where(self.is_mark[:, None], (1 - own) * carried, 0.0)
+                error = error + 2 * late * kept + rounding + alone
                 mixes.append(own * head.out @ head.value)
             out = np.hstack([head.out, np.zeros((self.weights.width, 1))])
             added.append(self.format.apply(out, padded(y.nominal, error)))
+        if mixes:
+            # All heads of a block read the stream before any of them adds to it.
+            assert stream.mix is not None
+            read = np.vstack([np.sum(mixes, axis=0), np.zeros((1, self.weights.width + 1))])
+            stream.mix = stream.mix + read @ stream.mix
         self.format.add(stream, added)
-        assert stream.mix is not None
-        for mix in mixes:
-            # The mark, where a head sees itself alone, is a case of its own: its own value has weight 1.
-            stream.mix = stream.mix + np.vstack([mix, np.zeros((1, self.weights.width + 1))]) @ stream.mix
 
     def _check_mean(self, head: DecoderHead, values: Array, errors: Array) -> None:
         """Whole numbers of at most V are summed exactly, in any order, up to 2^bits / V positions."""
@@ -212,7 +214,7 @@ class ErrorBounds:
             products = stream.nominal * row
             if (products.sum(axis=1) > 1).any() or ((products != 0).sum(axis=1) > 1)[~self.is_mark].any():
                 raise NotProved("what reads a comparison of means is not 1 less it")
-            if (stream.error * np.abs(row)).any() or (products != np.rint(products)).any():
+            if (stream.off() * np.abs(row)).any() or (products != np.rint(products)).any():
                 raise NotProved("what reads a comparison of means is not exact")
 
     def _check_comparison(self, comparison: MeanComparison, terms: int, at_mark: float) -> None:

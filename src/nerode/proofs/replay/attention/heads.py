@@ -21,12 +21,31 @@ class Values:
     """Nominal values, a row for each case, and bounds of their errors; 1 as the last column.
 
     Errors of the stream may depend on each other: a soft head returns the greater part of what stands on the
-    stream. So the stream is `mix` times a vector whose errors are bounded by `error`.
+    stream. So the errors of the places are `mix` times independent ones that are bounded by `error`.
     """
 
     nominal: Array
     error: Array
     mix: Array | None = None
+
+    def off(self) -> Array:
+        """Returns bounds of the errors of the places, each by itself."""
+        return self.error if self.mix is None else self.error @ np.abs(self.mix).T
+
+    def widen(self, error: Array) -> None:
+        """Adds errors of places that do not depend on the others.
+
+        What was read from a place before does not change with it: only an independent error that is that of
+        one place alone may grow.
+        """
+        assert self.mix is not None
+        for place in np.flatnonzero(error.any(axis=0)).tolist():
+            alone = (self.mix[place] == 1) & (np.count_nonzero(self.mix, axis=0) == 1)
+            if alone.any():
+                self.error[:, int(alone.argmax())] += error[:, place]
+                continue
+            self.mix = np.hstack([self.mix, np.eye(len(self.mix))[:, [place]]])
+            self.error = np.hstack([self.error, error[:, [place]]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +91,10 @@ class Rounding:
 
         Whole numbers that are small enough for the format are added without any.
         """
-        size, used = np.abs(rows), rows != 0
+        size, used, off = np.abs(rows), rows != 0, stream.off()
         carried = stream.error @ np.abs(rows if stream.mix is None else rows @ stream.mix).T
-        spread = size if stream.mix is None else size @ np.abs(stream.mix)
-        total = np.abs(stream.nominal) @ size.T + stream.error @ spread.T
-        blurred = ((stream.error > 0) | (stream.nominal != np.rint(stream.nominal))).astype(np.float64)
+        total = (np.abs(stream.nominal) + off) @ size.T
+        blurred = ((off > 0) | (stream.nominal != np.rint(stream.nominal))).astype(np.float64)
         terms = (blurred + (stream.nominal != 0)).clip(max=1) @ used.T
         exact = (blurred @ used.T == 0) & self.is_exact(rows, total)
         return carried, np.where(exact, 0.0, (terms + 2) * (self.loose * total + self.tiny))
@@ -91,11 +109,12 @@ class Rounding:
         """Adds vectors to the stream; whole numbers are added exactly."""
         for part in parts:
             nominal = stream.nominal[:, :-1] + part.nominal
-            error = stream.error[:, :-1] + part.error
+            error = stream.off()[:, :-1] + part.error
             exact = (error == 0) & (nominal == np.rint(nominal)) & (np.abs(nominal) < 2.0**self.bits)
             touched = (part.nominal != 0) | (part.error > 0)
             rounding = np.where(exact | ~touched, 0.0, 2 * self.unit * (np.abs(nominal) + error))
-            stream.nominal[:, :-1], stream.error[:, :-1] = nominal, error + rounding
+            stream.nominal[:, :-1] = nominal
+            stream.widen(part.error + rounding)
 
 
 def padded(nominal: Array, error: Array) -> Values:
