@@ -15,11 +15,8 @@ def test_the_page_is_written_from_its_rows() -> None:
     assert PAGE.read_text() == page(rows)
     places = [(row["test"], row["seed"]) for row in rows]
     assert len(places) == len(set(places))
-    for test in TESTS:
+    for test in (*TESTS, TRAINED):
         assert sorted(seed for name, seed in places if name == test) == list(range(5000, 5020))
-    # No seed is left out.
-    trained = [seed for name, seed in places if name == TRAINED]
-    assert trained == list(range(5000, 5000 + len(trained)))
 
 
 def test_the_rows_reach_what_was_asked() -> None:
@@ -30,7 +27,7 @@ def test_the_rows_reach_what_was_asked() -> None:
         if test == "labels":
             assert max(row["seconds"] for row in own) < 2
     trained = [row for row in rows if row["test"] == TRAINED]
-    assert sum(row["right"] and row["proved"] for row in trained) >= 0.7 * len(trained)
+    assert sum(row["right"] and row["proved"] for row in trained) >= 14
     for row in trained:
         if row["learned"] is not None and not row["right"]:
             assert row["larger"]
