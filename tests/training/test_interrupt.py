@@ -56,6 +56,6 @@ def test_control_c_leaves_a_checkpoint_of_every_run_under_way(tmp_path: Path, jo
     os.killpg(driver.pid, signal.SIGINT) if jobs == 1 else driver.send_signal(signal.SIGINT)
     _, said = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
-    assert "a run from its last checkpoint" in said
+    assert "each run from its last checkpoint" in said
     checkpoints = list(out.glob(".work/*/scratch/checkpoint.safetensors"))
     assert len(checkpoints) == jobs, said
