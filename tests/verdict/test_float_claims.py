@@ -8,10 +8,25 @@ from benchmarks.float_claims import Known, missing
 from nerode.languages.bestiary import find_language
 from nerode.verdict import ARCHITECTURES, VerdictTask, collect_facts
 
-ROWS = ("mamba", "s4d", "ssm", "deltanet", "aussm", "transformer", "transformer-nope", "elman-tanh")
+ROWS = (
+    "mamba",
+    "s4d",
+    "ssm",
+    "deltanet",
+    "aussm",
+    "transformer",
+    "transformer-nope",
+    "transformer-alibi",
+    "elman-tanh",
+)
 
 
-@pytest.mark.parametrize("name", ["ab-star", "parity"])
+OTHERS = ("set-reset", "u2", "tomita-2", "z3", "d-2", "first", "repeat-01", "offset-counting-10")
+
+
+@pytest.mark.parametrize(
+    "name", ["ab-star", "parity", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
 def test_a_yes_in_floats_has_a_claim_at_every_length_or_a_mark(name: str) -> None:
     language, known = find_language(name), Known()
     whole = collect_facts(language, task=VerdictTask.RECOGNISE)
