@@ -51,6 +51,8 @@ def test_tables_say_what_was_found():
     assert [row[1] for row in tables["Transitions"][1:]] == ["by position"] * 2 + ["derivative"] * 2 + [
         "recurrent weights"
     ]
+    # The specimen has two iterates of a layer that stretches states by 1.5 to 2.5.
+    assert tables["Steps of a squashed recurrence"][1] == ("1", "1.5", "2.5", "0.5", "–", "–")
     assert summary(bare_json()) == {}
 
 

@@ -95,6 +95,7 @@ def summary(found: Json) -> dict[str, list[tuple[str, ...]]]:
     """Returns tables by title, each with its headings first."""
     tables = {
         "Transitions": _spectra(found),
+        "Steps of a squashed recurrence": _iterates(found),
         "How far back it looks": _context(found),
         "Hidden states by label": _clusters(found),
         "Margin of the correct answer": _margins(found),
@@ -122,6 +123,23 @@ def _spectra(found: Json) -> list[tuple[str, ...]]:
         rows += [_spectrum(layer["layer"], transition_words(layer), s) for s in layer["spectra"]]
         if layer["stretch"] is not None and layer["stretch"]["weights"] is not None:
             rows.append(_spectrum(layer["layer"], "recurrent weights", layer["stretch"]["weights"]))
+    return rows
+
+
+_ITERATES = (1, 16, 64)
+
+
+def _iterates(found: Json) -> list[tuple[str, ...]]:
+    """The Lipschitz constant of one step, and the norm that many steps without inputs leave of a state."""
+    rows: list[tuple[str, ...]] = [
+        ("layer", "stretched by at least", "at most", *(f"(σ∘U)^{n}" for n in _ITERATES))
+    ]
+    for layer in found["spectra"]:
+        if layer["stretch"] is not None and layer["stretch"]["free"]:
+            free = layer["stretch"]["free"]
+            left = [number(free[n - 1]) if n <= len(free) else "–" for n in _ITERATES]
+            ends = number(layer["stretch"]["sampled"]), number(layer["stretch"]["bound"])
+            rows.append((str(layer["layer"]), *ends, *left))
     return rows
 
 
