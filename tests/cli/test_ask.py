@@ -67,6 +67,26 @@ def test_asking_and_proving_end_alike(mine: str) -> None:
             assert one[key] == other[key], key
 
 
+def test_a_black_box_is_refuted_alike(mine: str) -> None:
+    """Words in, scores out: what is searched with the same budget is the same word."""
+    how = ("asked_of_me:words", "--letters", "abcd", "--language", "(ab)*d", "--json")
+    asked, proved = run("ask", *how), run("prove", *how)
+    assert (asked.code, proved.code) == (1, 1)
+    one, other = json.loads(asked.out)["settlement"], json.loads(proved.out)
+    for key in ("status", "about", "words", "reading", "word", "expected", "got"):
+        assert one[key] == other[key], key
+
+
+def test_asking_writes_nothing_beside_the_model(tmp_path: Path) -> None:
+    done = run("compile", "parity", "--to", "elman-tanh", "-o", str(tmp_path / "net"))
+    assert done.code == 0, done.err
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    asked = run("ask", str(tmp_path / "net"), "--json")
+    assert asked.code == 0, asked.err
+    assert json.loads(asked.out)["settlement"]["status"] == "proved"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_a_failing_word_is_shown_letter_by_letter(mine: str) -> None:
     outcome = run("ask", mine, "--letters", "abcd", "--language", "(ab)*d", "-o", "answer.html")
     assert outcome.code == 1
