@@ -23,7 +23,7 @@ from nerode.cli.options import (
     verdict_options,
 )
 from nerode.core import Budget, claim_file, write_atomically
-from nerode.report import explain_page, quote
+from nerode.report import explain_page, quote, suggested_verdict
 from nerode.study import study_language
 from nerode.verdict import Sense
 
@@ -84,7 +84,7 @@ def explain(
         click.echo(json.dumps({"language": found.name, "out": str(output), "bytes": len(page.encode())}))
     else:
         click.echo(str(output))
-        smallest = study.table.smallest(sense)
-        steps = [f"nerode compile {asked} --to {smallest.architecture} -o network/"] if smallest else []
+        known = suggested_verdict(study.table, sense)
+        steps = [f"nerode compile {asked} --to {known.architecture} -o network/"] if known else []
         steps.append(f"nerode draw {asked} -o automaton.svg")
         click.echo("Next: " + "\n      ".join(steps), err=True)

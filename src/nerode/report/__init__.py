@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         standing_table,
     )
     from nerode.report.terminal.runs import RunRow, axes_table, duration, live_table, results_table
-    from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote
+    from nerode.report.terminal.verdicts import check_view, make_console, name_table, quote, suggested_verdict
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -81,6 +81,6 @@ __getattr__, __dir__, __all__ = attach(
             "standing_table"
         ),
         "nerode.report.terminal.runs": "RunRow axes_table duration live_table results_table",
-        "nerode.report.terminal.verdicts": "check_view make_console name_table quote",
+        "nerode.report.terminal.verdicts": "check_view make_console name_table quote suggested_verdict",
     },
 )

@@ -22,7 +22,7 @@ from nerode.proofs import (
 from nerode.records import WEIGHTS
 from nerode.report.terminal.findings import only_in_batches
 
-RELIANCE_HEADER = ("of", "what holds", "words", "arithmetic", "to be believed")
+RELIANCE_HEADER = ("of", "what holds", "words", "arithmetic", "trusted code")
 
 _KERNEL = "the kernel"
 _COQ = "Coq and formal/Network.v"

@@ -184,7 +184,7 @@ def _short_lines(told: Sequence[Family], table: VerdictTable, sense: Sense) -> l
         if conditions and status != "open":
             text += f" ({conditions} on a condition)"
         view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(text))
-        suggested = _suggested(table, sense) if status == "yes" else None
+        suggested = suggested_verdict(table, sense) if status == "yes" else None
         if suggested is not None:
             view.add_row("", Text(f"{suggested.architecture}: ").append_text(_because(suggested)))
         else:
@@ -229,8 +229,8 @@ def _meant(table: VerdictTable, sense: Sense) -> str:
     }[sense]
 
 
-def _suggested(table: VerdictTable, sense: Sense) -> Verdict | None:
-    """The verdict of the smallest network, or of an architecture that readers know where it is not one."""
+def suggested_verdict(table: VerdictTable, sense: Sense) -> Verdict | None:
+    """Returns the verdict of the smallest network, or of a known architecture where it is not one."""
     smallest = table.smallest(sense)
     if smallest is None or smallest.architecture in _KNOWN:
         return smallest
@@ -344,7 +344,7 @@ def _bits_lines(table: VerdictTable) -> Iterable[Text]:
 def _next_lines(asked: str, table: VerdictTable, sense: Sense) -> list[Text]:
     """The commands that go on: the page, and a network that can be compiled."""
     commands = [f"nerode explain {asked} -o page.html"]
-    suggested = _suggested(table, sense)
+    suggested = suggested_verdict(table, sense)
     if suggested is not None:
         commands.append(f"nerode compile {asked} --to {suggested.architecture} -o network/")
     return [
