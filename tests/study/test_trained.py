@@ -146,7 +146,7 @@ def test_the_page_shows_what_training_found() -> None:
     assert set(data["trained"]) == {f"0,{numbers['mamba']}", f"0,{numbers['lstm']}"}
     text = words(page)
     assert "2 of 2 trained models do less than theory says is possible, or more." in text
-    assert text.index("◐ passes its tests, though impossible") < text.index("○ fails on longer words")
+    assert text.index("◐ passes its tests, though impossible") < text.index("○ fails on some words")
     assert "25 (12–25)" in text
 
 

@@ -460,7 +460,7 @@ class Disagreement:
 
 READINGS = {
     "beyond": "No weights are correct at every length, yet these pass all tests. Longer words will fail.",
-    "forgets": "Correct weights exist. Training found weights that fail on longer words.",
+    "forgets": "Correct weights exist. Training found weights that fail on some words.",
     "unlearned": "Correct weights exist. Training did not find them in its steps.",
 }
 """Kinds of disagreement, each with its meaning."""

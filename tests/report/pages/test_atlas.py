@@ -136,7 +136,7 @@ def test_a_disagreement_is_one_line_with_its_curve() -> None:
         source="runs",
     )
     page = atlas_page([parity_row()], trained=[found])
-    assert "Parity LSTM possible 100 1–50 25 51–100 ○ fails on longer words" in words(page)
+    assert "Parity LSTM possible 100 1–50 25 51–100 ○ fails on some words" in words(page)
     assert page.count('<svg class="sparkline"') == 1
     assert data_of(page)["trained"]["0,3"][0]["status"] == "refuted"
 

@@ -168,7 +168,10 @@ _TOLD = ("mamba", "lstm")
 
 
 def _counted(flags: Sequence[bool], noun: str) -> str:
-    """A share in words: "all 31 star-free languages", "none of the 27 …", "3 of the 9 …"."""
+    """A share in words: "all 31 star-free languages", "none of the 27 …", "3 of the 9 …", "the one …"."""
+    if len(flags) == 1:
+        one = noun.replace("languages", "language").replace("contain ", "contains ")
+        return f"the one {one}" if flags[0] else f"not the one {one}"
     if all(flags):
         return f"all {len(flags)} {noun}"
     return f"{sum(flags) or 'none'} of the {len(flags)} {noun}"

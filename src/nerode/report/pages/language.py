@@ -232,7 +232,7 @@ def _next_rows(dfa: Dfa) -> tuple[NextRow, ...]:
 
 FINDINGS = {
     "beyond": "passes its tests, though impossible",
-    "forgets": "fails on longer words",
+    "forgets": "fails on some words",
     "unlearned": "not learned",
     "proved": "proved at every length",
     "holds": "passes its tests",
@@ -264,7 +264,10 @@ class OutcomeLine:
 
     @property
     def finding(self) -> str:
-        """The finding in a few words."""
+        """The finding in a few words: of the median seed, or how many are proved where that is not."""
+        proved = sum(status.startswith(MARKS["proved"]) for status in self.trained.statuses)
+        if proved and self.kind in ("forgets", "unlearned"):
+            return f"{proved} of {self.trained.seeds} seeds proved"
         return FINDINGS[self.kind]
 
     @property

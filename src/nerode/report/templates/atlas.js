@@ -189,7 +189,7 @@
   function trainedPart(item) {
     const section = element("section");
     const line = element("p");
-    const told = { proved: "proved at every length", tested: "passes its tests", refuted: item.learned ? "fails on longer words" : "not learned" };
+    const told = { proved: "proved at every length", tested: "passes its tests", refuted: item.learned ? "fails on some words" : "not learned" };
     line.append(
       pill(item.status === "refuted" ? "no" : item.status === "proved" ? "yes" : "open", `trained: ${told[item.status]}`),
       ` ${item.model}, ${item.seeds} seeds`);
