@@ -33,7 +33,7 @@ LINES = {
     "network": 2_830,
     "proofs": 13_269,
     "records": 3_345,
-    "report": 7_844,
+    "report": 7_850,
     "reproduce": 2_952,
     "study": 2_465,
     "sweeps": 1_083,
