@@ -415,11 +415,16 @@ class FloatCase:
 
 @dataclass(kw_only=True)
 class PolishedCase:
-    """A polished network; its parts are subject.json, the weights as lists, and polish.json."""
+    """A polished network; its parts are subject.json, the weights as lists, and polish.json.
+
+    Attributes:
+        language: what the subject is asked about.
+    """
 
     method: str
     parts: Parts
     share: int
+    language: Json
 
     def accept(self, parts: Parts, choose: random.Random) -> Sequence[Claim]:
         """Returns the claims that the checker of polished networks accepts, for a folder of these parts."""
@@ -430,11 +435,13 @@ class PolishedCase:
         if isinstance(proof, dict):
             proof["weights"] = digest
         if isinstance(subject, dict):
-            subject["files"] = {"model.safetensors": digest}
+            named = {"language.json": kernel.content_hash(self.language)}
+            subject["files"] = {"model.safetensors": digest, **named}
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "subject.json").write_text(json.dumps(subject), encoding="utf-8")
             (folder / "polish.json").write_text(json.dumps(proof), encoding="utf-8")
+            (folder / "language.json").write_text(json.dumps(self.language), encoding="utf-8")
             (folder / "model.safetensors").write_bytes(content)
             return check_polished(folder).claims
 
@@ -691,10 +698,12 @@ def _polished() -> PolishedCase:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "z3"
         polish(LoadedNetwork(name="planted Z3", model=model, task=task), folder)
-        subject, proof = (json.loads((folder / f).read_text()) for f in ("subject.json", "polish.json"))
+        files = ("subject.json", "polish.json", "language.json")
+        subject, proof, language = (json.loads((folder / name).read_text()) for name in files)
         tensors = load_tensors((folder / "model.safetensors").read_bytes())
     weights = {key: value.tolist() for key, value in tensors.items()}
-    return PolishedCase(method="representation", parts=[subject, weights, proof], share=2)
+    parts = [subject, weights, proof]
+    return PolishedCase(method="representation", parts=parts, share=2, language=language)
 
 
 ODD_VALUES: Sequence[Json] = (

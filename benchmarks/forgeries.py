@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 from benchmarks._forged_modules import MODULES
-from benchmarks.corruption import REFUSALS, Case, KernelCase, Parts, cases
+from benchmarks.corruption import REFUSALS, Case, KernelCase, Parts, PolishedCase, cases
 from nerode import kernel
 from nerode.compiler import compile_language
 from nerode.languages import describe_language, resolve_language
@@ -466,6 +466,20 @@ def _weights(case: Case) -> Iterator[Parts]:
                 yield parts
 
 
+def _products_of_others(case: Case) -> Iterator[Parts]:
+    """A polished network that multiplies as its certificate says, and not as its question asks."""
+    if not isinstance(case, PolishedCase):
+        return
+    letters = range(len(case.parts[2]["letters"]))
+    for a, b in itertools.combinations(letters, 2):
+        parts = _copy(case)
+        _, weights, proof = parts
+        read = next(value for name, value in weights.items() if name.endswith("W.weight"))
+        for listed in (*read, proof["letters"], *proof["blocks"]):
+            listed[a], listed[b] = listed[b], listed[a]
+        yield parts
+
+
 FAMILIES = (
     Family(name="start values", forge=_starts),
     Family(name="signs", forge=_signs),
@@ -483,6 +497,7 @@ FAMILIES = (
     Family(name="numbers in sentences", forge=_numbers_in_words, never=True),
     Family(name="another method", forge=_other_evidence),
     Family(name="swapped weights", forge=_weights, kernel_only=False),
+    Family(name="products of others", forge=_products_of_others, kernel_only=False, never=True),
 )
 
 

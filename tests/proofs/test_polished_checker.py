@@ -74,6 +74,41 @@ def refused(folder: Path) -> str:
     return found.problem
 
 
+def exchange_letters(folder: Path) -> None:
+    """Weights and certificate of the same group, with two letters for each other."""
+    change_weight(folder, "W.weight", exchange_columns)
+
+    def edit(data: Any) -> None:
+        for listed in (data["letters"], *data["blocks"]):
+            listed[0], listed[1] = listed[1], listed[0]
+
+    change(folder, edit)
+
+
+def exchange_columns(weight: Any) -> None:
+    weight[:, [0, 1]] = weight[:, [1, 0]]
+
+
+def test_products_have_to_be_the_answers_to_the_question(folder: Path) -> None:
+    """A model that multiplies in the group is wrong for its own letters if two of them are exchanged."""
+    exchange_letters(folder)
+    assert "is not the answer to the question" in refused(folder)
+    change_subject(folder, lambda data: data.update(question=None))
+    assert check_polished(folder).ok
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reading": {"kind": "above", "threshold": "0", "columns": [], "table": []}},
+        {"reading": None},
+    ],
+)
+def test_scores_have_to_be_read_as_one_class_for_each_element(folder: Path, changes: dict[str, Any]) -> None:
+    change_subject(folder, lambda data: data.update(changes))
+    assert "are not read as" in refused(folder)
+
+
 def test_the_right_one_is_accepted(right: Path) -> None:
     found = check_polished(right)
     assert found.ok

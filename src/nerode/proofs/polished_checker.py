@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nerode.core import Budget, started
-from nerode.kernel import EXACT, TRACK, UP_TO_LENGTH, Claim
+from nerode.kernel import EXACT, LANGUAGE_FILE, TRACK, UP_TO_LENGTH, Claim
+from nerode.languages import question_from_description
 from nerode.languages.groups import FiniteMonoid
 from nerode.proofs.polished import (
     LARGEST,
@@ -47,6 +48,7 @@ from nerode.proofs.polished import (
     read_weights,
     to_scale,
 )
+from nerode.records import Folder, Reading, TokenLetters
 
 METHOD = "representation"
 
@@ -118,6 +120,7 @@ def check_polished(folder: Path, *, budget: Budget | None = None) -> Representat
         margins, slack = _margins(points, weights.readout, weights.bias)
         smallest = _smallest_margin(margins, slack, proof.group)
         length = _float_length(proof, weights, points, margins, slack)
+        _require_question(folder, proof)
     except Refused as refused:
         return RepresentationCheck(ok=False, problem=str(refused))
     return RepresentationCheck(
@@ -128,6 +131,37 @@ def check_polished(folder: Path, *, budget: Budget | None = None) -> Representat
         dtype=weights.dtype,
         length=length,
     )
+
+
+def _require_question(folder: Path, proof: StatedProof) -> None:
+    """Raises Refused unless products are the answers to the question of the subject, if it has one."""
+    place, order = Folder(folder), proof.group.order
+    place.require_files()
+    subject, asked = place.subject, place.subject.question
+    if asked is None:
+        return
+    if LANGUAGE_FILE not in subject.files:
+        raise Refused("the subject asks a question, but does not name what it is about")
+    question = question_from_description(
+        place.read_json(LANGUAGE_FILE), name=asked.name, asks=asked.asks, words=asked.words
+    )
+    symbols = question.alphabet.symbols
+    if len(symbols) != len(proof.letters) or subject.letters != TokenLetters.numbered(symbols):
+        raise Refused("the letters are not those of the question, in its order")
+    if subject.reading != Reading.by_name(order) or len(question.answers) != order:
+        raise Refused("the scores are not read as one class for each element")
+    first = (question.initial(), proof.group.identity)
+    known, reached = {first}, [first]
+    for at, g in reached:
+        for letter in question.letters(at):
+            after = question.advance(at, letter)
+            product = proof.group.product(g, proof.letters[letter])
+            wanted = question.expected(after)
+            if any(question.asked(after)) and wanted != tuple(i == product for i in range(order)):
+                raise Refused(f"after {symbols[letter]} the product is not the answer to the question")
+            if (after, product) not in known:
+                known.add((after, product))
+                reached.append((after, product))
 
 
 def _all_elements(group: FiniteMonoid, letters: Sequence[int], block: Numbers) -> Numbers:
