@@ -31,7 +31,7 @@ LINES = {
     "languages": 12_485,
     "models": 23_796,
     "network": 2_830,
-    "proofs": 13_269,
+    "proofs": 13_303,
     "records": 3_345,
     "report": 7_850,
     "reproduce": 2_952,
