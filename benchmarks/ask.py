@@ -6,7 +6,8 @@
 
 Each checkpoint is trained with plain transformers or torch, written by `save_pretrained` or as a state dict,
 and asked from its folder. AALpy's L* asks the library's own model by the same reading, with its own test of
-hypotheses; nothing of nerode is used there. Rows that are there are not made again.
+hypotheses; nothing of nerode is used there. Where it asks for too many words, it has fewer rounds. Rows that
+are there are not made again.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ STEPS, LOOK, BATCH, LONGEST, WIDTH = 400, 20, 24, 18, 32
 RATE = 1e-2
 LEAST = 0.02
 SECONDS = 2.0
+ROUNDS, WORDS = (12, 4, 2, 1), 8_000
+"""Rounds of L* at most: fewer where it asks for more words."""
 
 Row = dict[str, Any]
 
@@ -48,8 +51,8 @@ HEAD = """# Checkpoints of other libraries, asked
 
 Written by `python -m benchmarks ask`; do not edit. Each model has two layers of width 32 and was trained by
 cross-entropy with plain transformers or torch on words of the language, then asked from its folder: a letter
-may follow if its probability is at least 0.02. "L*": AALpy on the library's own model. "Same": both automata
-have the same words. "Told": where they do not, `ask` is given L*'s automaton as the language, and names a
+may follow if its probability is at least 0.02. "L*": AALpy on the library's own model, in at most 12
+rounds. "Same": both automata have the same words. "Told": where they do not, `ask` is given L*'s automaton as the language, and names a
 word after which the library's own model differs from it; the model is asked that word anew.
 
 """
@@ -178,12 +181,17 @@ def predicts(model: nn.Module, dfa: Dfa, rng: random.Random) -> bool:
     return bool(good[targets >= 0].all())
 
 
+class TooManyWordsError(Exception):
+    """L* asks for more words than `WORDS`: the model is no small automaton."""
+
+
 class Follows(aalpy.SUL):
     """What may follow a word, by the library's own probabilities; after a letter that may not, nothing."""
 
     def __init__(self, scores: Callable[[Tensor], Tensor], letters: int) -> None:
         super().__init__()
         self._scores, self._letters, self._known = scores, letters, dict[tuple[int, ...], str]()
+        self._asked = 0
 
     def pre(self) -> None:
         self._word: tuple[int, ...] = ()
@@ -201,6 +209,9 @@ class Follows(aalpy.SUL):
             if word and str(word[-1]) not in self.answer(word[:-1]).split():
                 self._known[word] = ""
             else:
+                self._asked += 1
+                if self._asked > WORDS:
+                    raise TooManyWordsError
                 tokens = torch.tensor([[0, *(a + 1 for a in word)]])
                 with torch.no_grad():
                     shares = self._scores(tokens)[0, -1].double().softmax(-1)
@@ -213,12 +224,18 @@ class Follows(aalpy.SUL):
 def learn(model: nn.Module, alphabet: Alphabet, seed: int) -> tuple[Dfa, Follows]:
     """The automaton that AALpy's L* learns of the library's model."""
     letters = list(range(len(alphabet)))
+    for rounds in ROUNDS:
+        system = Follows(logits_of(model), len(letters))
+        random.seed(seed)
+        oracle = RandomWMethodEqOracle(letters, system, walks_per_state=300, walk_len=20)
+        try:
+            learned = aalpy.run_Lstar(
+                letters, system, oracle, automaton_type="moore", print_level=0, max_learning_rounds=rounds
+            )
+            break
+        except TooManyWordsError:
+            continue
     system = Follows(logits_of(model), len(letters))
-    random.seed(seed)
-    oracle = RandomWMethodEqOracle(letters, system, walks_per_state=300, walk_len=20)
-    learned = aalpy.run_Lstar(
-        letters, system, oracle, automaton_type="moore", print_level=0, max_learning_rounds=12
-    )
     number = {id(state): i for i, state in enumerate(learned.states)}
     table = [[number[id(state.transitions[a])] for a in letters] for state in learned.states]
     dfa = Dfa(
