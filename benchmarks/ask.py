@@ -51,9 +51,10 @@ HEAD = """# Checkpoints of other libraries, asked
 
 Written by `python -m benchmarks ask`; do not edit. Each model has two layers of width 32 and was trained by
 cross-entropy with plain transformers or torch on words of the language, then asked from its folder: a letter
-may follow if its probability is at least 0.02. "L*": AALpy on the library's own model, in at most 12
-rounds. "Same": both automata have the same words. "Told": where they do not, `ask` is given L*'s automaton as the language, and names a
-word after which the library's own model differs from it; the model is asked that word anew.
+may follow if its probability is at least 0.02. "L*": AALpy on the library's own model, in at most 12 rounds.
+"Same": both automata have the same words. "Told": where they do not, `ask` is given L*'s automaton as the
+language, and names a word after which the library's own model differs from it; the model is asked that word
+anew.
 
 """
 
