@@ -262,3 +262,47 @@ def test_two_steps_of_rwkv7_bring_states_apart() -> None:
         assert abs(np.linalg.eigvals(step)).max() <= 1 + 1e-9
         product = step @ product
     assert abs(np.linalg.eigvals(product)).max() > 1.249
+
+
+def test_products_of_contractions_fix_or_fade() -> None:
+    """delta-rule-nonnegative: lengths are kept on fixed vectors alone, and shrink beside them."""
+    random = np.random.default_rng(20261120)
+    for _ in range(200):
+        size = int(random.integers(2, 6))
+        product, unit = np.eye(size), np.eye(size)
+        for _ in range(int(random.integers(1, 6))):
+            key = random.integers(-1, 2, size)
+            if key.any():
+                beta = random.choice([0.0, 0.3, 0.9, 1.0])
+                product = (unit - beta * np.outer(key, key) / (key @ key)) @ product
+        _, singular, vectors = np.linalg.svd(product - unit)
+        fixed = vectors[singular < 1e-9]
+        beside = unit - fixed.T @ fixed
+        assert np.allclose(product @ beside, beside @ product @ beside)
+        assert np.linalg.norm(product @ beside, 2) < 1 - 1e-4
+
+
+def test_pairs_of_integers_are_stacks_of_several_kinds() -> None:
+    """stack-of-two-integers: a pair for each bit of the kind; a number of at most 0 is an error, at once."""
+    random = np.random.default_rng(20261120)
+    errors = 0
+    for _ in range(2_000):
+        kinds = int(random.integers(2, 5))
+        pairs = [[1, 1] for _ in range((kinds - 1).bit_length())]
+        stack: list[int] = []
+        for _ in range(40):
+            opens = random.random() < 0.5
+            kind = int(random.integers(kinds))
+            if not opens and stack and random.random() < 0.9:
+                kind = stack[-1]
+            for bit, pair in enumerate(pairs):
+                to, of = (1, 0) if kind >> bit & 1 == 0 else (0, 1)
+                pair[to] += pair[of] if opens else -pair[of]
+            wrong = not opens and stack[-1:] != [kind]
+            assert wrong == any(min(pair) <= 0 for pair in pairs)
+            if wrong:
+                errors += 1
+                break
+            stack = [*stack, kind] if opens else stack[:-1]
+            assert all(x == y for x, y in pairs) == (not stack)
+    assert errors > 500

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
@@ -23,6 +24,8 @@ from nerode.compiler.level_machine import TabledLevel, tabulate
 from nerode.languages.bestiary import find_language
 from nerode.models.architectures.retnet import RetNet, RetNetSettings
 from tests.theory.machines import assert_recognises, cascading, counting, words
+
+Floats = npt.NDArray[np.floating]
 
 Pair = tuple[Any, Any]
 """The state of a unit and of a coordinate beside it."""
@@ -200,25 +203,41 @@ def test_brackets_through_tanh() -> None:
                 assert found == [legal.end, 1 in legal.symbols, 3 in legal.symbols]
 
 
+def delay_filter(angles: int, steps: int) -> tuple[Floats, Floats, Floats]:
+    """Angles of RetNet, weights of their states, and what these make of a letter k steps ago, k from 1 on."""
+    theta = 10_000.0 ** -np.linspace(0, 1, angles)
+    powers = (31 / 32 * np.exp(1j * theta)) ** np.arange(1, steps)[:, None]
+    basis = np.concatenate([powers.real, powers.imag], axis=1)
+    target = np.eye(steps - 1)[0]
+    weights = np.linalg.solve(basis.T @ basis + 1e-2 * np.eye(2 * angles), basis.T @ target)
+    return theta, weights, basis @ weights
+
+
 def test_many_angles_of_one_decay_are_a_delay() -> None:
     """RetNet at finite precision: a combination of (31/32 e^{iθ})ᵏ is nearly 1 at k = 1 and 0 at k > 1.
 
     The letter itself, k = 0, is on the stream. What is left of all older letters together is below the weight
     of the last one, so that a threshold tells it, and the weights are small enough for float32.
     """
-    angles, steps = 400, 900
-    theta = 10_000.0 ** -np.linspace(0, 1, angles)
-    powers = (31 / 32 * np.exp(1j * theta)) ** np.arange(1, steps)[:, None]
-    basis = np.concatenate([powers.real, powers.imag], axis=1)
-    target = np.zeros(steps - 1)
-    target[0] = 1
-    weights = np.linalg.solve(basis.T @ basis + 1e-6 * np.eye(2 * angles), basis.T @ target)
-    filtered = basis @ weights
-    beyond = np.abs(weights).sum() * (31 / 32) ** steps * 32
-    left = np.abs(filtered[1:]).sum() + beyond
-    assert left < 0.8 * filtered[0]
-    # Rounding of float32 in the states, which are at most 32, adds up to 32 times the rounding of one step.
-    assert np.abs(weights).sum() * 32 * 32 * 2.0**-24 < 0.1
+    steps = 900
+    theta, weights, filtered = delay_filter(400, steps)
+    total = np.abs(weights).sum()
+    left = np.abs(filtered[1:]).sum() + total * (31 / 32) ** steps * 32
+    # States are at most 32: three roundings per step, over 32 steps, and those of the sum of products.
+    rounding = total * 32 * (3 * 32 + 2 * len(theta)) * 2.0**-24
+    assert left + rounding < 0.8 * filtered[0]
+
+
+def test_a_delay_of_retnet_in_float32() -> None:
+    """The same filter in numpy's float32, products added in order, on the word that is worst for it."""
+    theta, weights, filtered = delay_filter(400, 900)
+    c, s = (31 / 32 * np.cos(theta)).astype(np.float32), (31 / 32 * np.sin(theta)).astype(np.float32)
+    for last in (-1, 1):
+        re, im = np.zeros_like(c), np.zeros_like(c)
+        for letter in (*(-last * np.sign(filtered[:0:-1])), last, 0):
+            re, im = c * re - s * im + np.float32(letter), s * re + c * im
+        products = weights.astype(np.float32) * np.concatenate([re, im])
+        assert last * np.add.accumulate(products)[-1] > 0.3
 
 
 def test_an_alternating_count() -> None:

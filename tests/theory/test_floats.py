@@ -303,3 +303,26 @@ def test_a_slow_turn_keeps_its_sign() -> None:
                 re += last * one
             since += 1
             assert np.sign(re) == last
+
+
+def test_signs_behind_a_write_stay() -> None:
+    """States of all angles behind a write end at one point; writes that are 127 letters apart never fail."""
+    random = np.random.default_rng(20261120)
+    c, s = (np.float32(part) for part in slow_gate())
+    angle, size = random.uniform(-0.0176, 0.0176, 5_000), random.uniform(0.98, 1.02, 5_000)
+    re, im = (size * np.cos(angle)).astype(np.float32), (size * np.sin(angle)).astype(np.float32)
+    for _ in range(3_400):
+        re, im = c * re - s * im, s * re + c * im
+        assert re.min() > 0
+    assert len({*zip(re.tolist(), im.tolist(), strict=True)}) == 1
+    re, im, last = np.zeros(400, np.float32), np.zeros(400, np.float32), np.zeros(400)
+    wait = random.choice([0, 50], 400)
+    for _ in range(9_000):
+        re, im = c * re - s * im, s * re + c * im
+        writes, value = wait == 0, random.choice([-1, 1], 400)
+        re = np.where(writes, re + value.astype(np.float32), re)
+        last = np.where(writes, value, last)
+        wait = (
+            np.where(writes, random.choice([127, 128, 200, 700, 2_753, 2_900, 3_060, 4_000], 400), wait) - 1
+        )
+        assert (np.sign(re) == last).all()
