@@ -18,12 +18,10 @@ import pytest
 from nerode.algebra.cascades import Add, Command, Reset, decompose, decompose_solvable
 from nerode.compiler.level_machine import (
     TabledLevel,
-    in_binary,
-    in_primes,
     tabulate,
     without_counter_resets,
 )
-from nerode.core import Exact, cosine, root_of_unity, sine
+from nerode.core import Exact, root_of_unity
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage
 from nerode.languages.bestiary import find_language
 from nerode.verdict.theorems import THEOREMS
@@ -275,110 +273,6 @@ def test_registers_that_grow_and_turns(name: str) -> None:
         return GrowingRegister(level, Fraction(1)) if level.kind == "reset" else Turn(level)
 
     assert_recognises(cascading(machine, make), language, 60)
-
-
-class OverwrittenRegister(SignedSums):
-    """A register of RWKV-7: a write overwrites, every other letter leaves a quarter."""
-
-    def move(self, label: int, write: int) -> None:
-        self.values[label] = Fraction(write) or self.values[label] / 4
-
-
-class FadingSign:
-    """exact-fading-signs: a gate of -1/4 flips the sign, a gate of 1/4 keeps it."""
-
-    def __init__(self, level: TabledLevel) -> None:
-        self.value = Fraction(-1 if level.start else 1)
-
-    @property
-    def label(self) -> int:
-        return int(self.value < 0)
-
-    def apply(self, command: Command) -> None:
-        flips = isinstance(command, Add) and command.amount % 2
-        self.value *= Fraction(-1 if flips else 1, 4)
-        if isinstance(command, Reset):
-            self.value = Fraction(-1 if command.label else 1)
-
-
-@pytest.mark.parametrize("name", ["parity", "tomita-3", "tomita-5", "d4", "q8", "abab-star"])
-def test_signs_that_fade(name: str) -> None:
-    language = find_language(name)
-    machine = in_binary(tabulate(decompose_solvable(language.dfa()), language.dfa()))
-    machine = without_counter_resets(machine)
-
-    def make(level: TabledLevel, depth: int) -> Level:
-        return OverwrittenRegister(level) if level.kind == "reset" else FadingSign(level)
-
-    assert_recognises(cascading(machine, make), language, 60)
-
-
-class MirroredLine:
-    """exact-fading-mirrors: a counter modulo an odd m as a line of a plane, stretched at even positions.
-
-    Every letter applies a symmetric matrix with the eigenvalues w in (0.545, 1) and w - a, 0 < a < 1.
-    """
-
-    def __init__(self, level: TabledLevel) -> None:
-        self.m, self.odd, self.stretch = level.num_labels, False, 2
-        while 5 * (self.stretch**2 - 1) < self.m * self.stretch:
-            self.stretch *= 2
-        self.vector = self._line(level.start)
-
-    def _line(self, label: int) -> tuple[Exact, Exact]:
-        """A vector on the line of a label: seen in a mirror, and compressed, at odd positions."""
-        if self.odd:
-            return cosine(label, self.m), -sine(label, self.m) * Fraction(1, self.stretch)
-        return cosine(label, self.m), sine(label, self.m) * self.stretch
-
-    @property
-    def label(self) -> int:
-        x, y = self.vector
-        lines = [self._line(label) for label in range(self.m)]
-        (found,) = [label for label, (a, b) in enumerate(lines) if x * b - y * a == 0]
-        return found
-
-    def apply(self, command: Command) -> None:
-        amount, self.odd = command.amount if isinstance(command, Add) else 0, not self.odd
-        (a, b), (_, d) = mirror(amount, self.m, self.stretch, odd=self.odd)
-        x, y = self.vector
-        self.vector = a * x + b * y, b * x + d * y
-
-
-def mirror(amount: int, m: int, stretch: int, *, odd: bool) -> tuple[tuple[Exact, Exact], ...]:
-    """The matrix of a letter that adds an amount and ends at an odd position, or at an even one."""
-    t = Fraction(stretch) if odd else Fraction(1, stretch)
-    c, s = cosine(amount, m), sine(-amount if odd else amount, m)
-    spread = c * c * (t - 1 / t) * (t - 1 / t) + 4
-    share = max(k for k in range(1, 1024) if spread * (k * k) < 1024 * 1024)
-    size = Fraction(share if c * (t - 1 / t) > 0 else -share, 1024)
-    return (size * t * c, size * s), (size * s, -size * c * (1 / t))
-
-
-@pytest.mark.parametrize("m", [3, 5, 7, 9, 11])
-def test_every_mirror_is_a_transition_of_rwkv_7(m: int) -> None:
-    stretch = 2
-    while 5 * (stretch**2 - 1) < m * stretch:
-        stretch *= 2
-    for amount, odd in itertools.product(range(m), (False, True)):
-        (a, b), (_, d) = ([complex(v).real for v in row] for row in mirror(amount, m, stretch, odd=odd))
-        middle, half = (a + d) / 2, math.sqrt(((a - d) / 2) ** 2 + b * b)
-        assert 0.545 < middle + half < 1
-        assert 0 < 2 * half < 1
-
-
-@pytest.mark.parametrize("name", ["z3", "s3", "z5"])
-def test_mirrors_of_a_stretched_plane(name: str) -> None:
-    language = find_language(name)
-    machine = tabulate(decompose_solvable(language.dfa()), language.dfa())
-    machine = without_counter_resets(in_binary(in_primes(machine)))
-
-    def make(level: TabledLevel, depth: int) -> Level:
-        if level.kind == "reset":
-            return OverwrittenRegister(level)
-        return FadingSign(level) if level.num_labels == 2 else MirroredLine(level)
-
-    assert_recognises(cascading(machine, make), language, 20, count=4)
 
 
 Matrix = list[list[Fraction]]

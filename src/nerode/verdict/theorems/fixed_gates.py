@@ -48,7 +48,6 @@ from nerode.verdict.facts import (
     solvable,
     stable_pair,
     star_free,
-    two_groups,
     window_determined,
     windowed_counts,
     with_group,
@@ -77,6 +76,7 @@ from nerode.verdict.theorems.base import (
     yes,
 )
 from nerode.verdict.theorems.counting import named_bounded_dyck, one_kind_bounded
+from nerode.verdict.theorems.groups import series_size
 
 sign_group = with_group(
     "a group language of signs",
@@ -199,18 +199,6 @@ ROWS = (
         witness=Facts.counter_witness,
     ),
     yes(
-        name="exact-fading-signs",
-        bits=Bits.LINEAR,
-        statement="A sign that fades by gates above -1/2 still flips, so over the reals RWKV-7 does every "
-        "language whose groups are 2-groups.",
-        language=two_groups,
-        architecture=linear & householder & above_minus_half,
-        senses=EXACT,
-        model=TAME,
-        reason=lambda f: "all groups are 2-groups: signs that fade and flip, and registers",
-        no_network=(NoNetwork(reason=NO_FLOAT),),
-    ),
-    yes(
         name="unitary-solvable-groups",
         statement="Unitary diagonal layers do every solvable group: cascades of rotations need no overwrite.",
         language=group_language & solvable,
@@ -220,6 +208,7 @@ ROWS = (
         provenance=Provenance.SECONDARY,
         model=MARGIN,
         reason=lambda f: "a solvable group: a cascade of rotations",
+        size=series_size,
     ),
     yes(
         name="orthogonal-groups",

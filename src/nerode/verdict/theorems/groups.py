@@ -69,11 +69,14 @@ def name_non_solvable(facts: Facts) -> str:
     return f"the monoid contains {group.structure.name}, not solvable" if group else "not solvable"
 
 
-def _series_size(facts: Facts, architecture: Architecture) -> Size | None:
+def series_size(facts: Facts, architecture: Architecture) -> Size | None:
+    """Returns the least number of complex diagonal layers that track a group; None for other languages."""
     group = facts.group_of_language
     if group is None or group.structure.derived_length is None:
         return None
-    return Size(layers=group.structure.derived_length, note="derived length of the group")
+    layers, name = group.structure.derived_length, group.structure.name
+    fewer = f"the derived length of {name}, for states of finitely many values" if layers > 1 else ""
+    return Size(layers=layers, fewer=fewer)
 
 
 def _states_size(facts: Facts, architecture: Architecture) -> Size:
@@ -222,7 +225,7 @@ ROWS = (
             if f.profile.groups
             else "star-free: a cascade of set-reset layers"
         ),
-        size=_series_size,
+        size=series_size,
     ),
     no(
         name="complex-diagonal-only-solvable",
@@ -432,23 +435,6 @@ ROWS = (
         ),
         reason=lambda f: "blocks of tokens turn the state and shrink it evenly; its direction is exact",
         no_network=(NoNetwork(reason=NO_FLOAT, architecture=above_minus_half),),
-    ),
-    yes(
-        name="exact-fading-mirrors",
-        bits=Bits.LINEAR,
-        statement="Over the reals a line of the plane counts modulo an odd number with one factor per token "
-        "whose eigenvalues are w > 0.545 and w - a, a < 1: mirrors of a plane that is stretched at even "
-        "positions and compressed at odd ones.",
-        language=regular & solvable,
-        architecture=linear & householder & one_factor & above_minus_half,
-        senses=EXACT,
-        model=TAME,
-        assumptions=(
-            "Krohn-Rhodes: counters modulo primes, and registers",
-            "the readout looks at directions however small the state is",
-        ),
-        reason=lambda f: "mirrors of a stretched plane shrink the state; its line is exact at every length",
-        no_network=(NoNetwork(reason=NO_FLOAT),),
     ),
     yes(
         name="exact-products-of-contractions",
