@@ -66,8 +66,13 @@ def _sized(verdict: Verdict, network: Network | None) -> Verdict:
     if not theorem.senses & {verdict.sense, Sense.ROBUST}:  # what is robust is right in every sense
         return verdict
     factors = [n for layer in network.layers if (n := layer.recurrence.most_factors) is not None]
+    known = verdict.size
     found = Size(
-        layers=network.depth, width=network.width, factors=max(factors, default=None), note="compiled"
+        layers=network.depth,
+        width=network.width,
+        factors=max(factors, default=None),
+        fewer=known.fewer if known is not None and known.layers == network.depth else "",
+        note="compiled",
     )
     return replace(verdict, size=found) if _rank(found) < _rank(verdict.size) else verdict
 

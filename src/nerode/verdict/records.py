@@ -70,17 +70,27 @@ class Provenance(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """The smallest size for which a theorem or construction is known; None where it gives none."""
+    """The smallest size for which a theorem or construction is known; None where it gives none.
+
+    Attributes:
+        layers: recurrent ones.
+        width: numbers of the state, in the largest layer.
+        factors: Householder factors per token.
+        fewer: why fewer layers do not do; empty where that is not known.
+        note: what the size hangs on, or where it is from.
+    """
 
     layers: int | None = None
     width: int | None = None
     factors: int | None = None
+    fewer: str = ""
     note: str = ""
 
     def __str__(self) -> str:
         parts = []
         if self.layers is not None:
-            parts.append(f"{self.layers} layer" + ("s" if self.layers != 1 else ""))
+            fewer = f" (not {self.layers - 1}: {self.fewer})" if self.fewer else ""
+            parts.append(f"{self.layers} layer" + ("s" if self.layers != 1 else "") + fewer)
         if self.width is not None:
             parts.append(f"{self.width} state" + ("s" if self.width != 1 else ""))
         if self.factors is not None:
@@ -100,6 +110,7 @@ class Size:
             "layers": self.layers,
             "width": self.width,
             "n_h": self.factors,
+            "fewer": self.fewer,
             "note": self.note,
             "text": str(self),
         }
