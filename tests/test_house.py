@@ -35,7 +35,7 @@ LINES = {
     "records": 3_345,
     "report": 7_850,
     "reproduce": 2_952,
-    "study": 2_465,
+    "study": 2_470,
     "sweeps": 1_083,
     "tasks": 3_707,
     "training": 3_313,
