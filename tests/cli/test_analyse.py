@@ -39,7 +39,7 @@ def test_neurons_that_memorising_needs_are_proved(folder, tmp_path):
     outcome = run("analyse", str(folder), "-o", str(tmp_path), "--memorise", "5")
     assert outcome.code == 0, outcome.err
     # The published bound says 5; four suffice (docs/theory/ngrams.md).
-    assert "5 alternating points on a line need 4 ReLU neurons; all " in outcome.out
+    assert "5 alternating points on a line need 4 ReLU neurons; with one neuron fewer all " in outcome.out
     found = json.loads((tmp_path / "analysis.json").read_text())["memorisation"]
     assert (found["points"], found["neurons"], len(found["ramps"])) == (5, 4, 4)
 

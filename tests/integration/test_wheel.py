@@ -39,7 +39,7 @@ def test_atlas_and_explain_show_training_outside_the_clone(installed: Path, tmp_
         (
             "atlas --only flip-flop,parity --no-networks -o atlas.html",
             "atlas.html",
-            "trained models do not do",
+            "mamba, 1 layer, trained through exact gates",
         ),
     ):
         done = subprocess.run(

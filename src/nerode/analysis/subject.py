@@ -172,18 +172,21 @@ def load_subject(
 
 
 def _saved(subject: Subject, folder: Path) -> LoadedNetwork:
-    """A saved model with a language is asked what a task of this language asks."""
+    """A saved model with a language, and with the task of it where this task reads scores as the folder does."""
     assert subject.bare is not None
-    origin, asked, task = subject.record.imported, subject.record.question, None
+    origin, asked, task, language = subject.record.imported, subject.record.question, None, None
     if asked is not None and asked.asks != "class":
         about = str(folder / LANGUAGE_FILE) if origin is None else origin.language
         task = build_task(language_task(about, recognises=asked.asks == "end"))
-        require_question(task, subject.question, subject.reading)
+        language = getattr(task, "language", None)
+        require_question(task, subject.question, reading := task.reading())
+        if subject.reading != reading:
+            task = None  # its evaluations would read the scores otherwise than its claims do
     return LoadedNetwork(
         name=subject.name if origin is None else f"{subject.name} of {origin.library}",
         model=subject.bare,
         task=task,
-        language=getattr(task, "language", None),
+        language=language,
         subject=subject,
     )
 

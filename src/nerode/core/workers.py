@@ -31,7 +31,7 @@ Emit = Callable[[Any], None]
 """Sends an event from a job to the driver."""
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_SECONDS_TO_END = 5.0
+_SECONDS_TO_END = 10.0
 _SECONDS_BETWEEN_LOOKS = 0.2
 _PR_SET_PDEATHSIG = 1
 
@@ -216,7 +216,9 @@ def serve() -> None:
     connection = Connection(handle)
 
     def emit(event: Any) -> None:
-        connection.send(("event", event))
+        # A driver that was interrupted listens no longer; the job ends by itself, with what it has.
+        with suppress(ConnectionError):
+            connection.send(("event", event))
 
     function: Callable[[Any, Emit], Any] | None = None
     while True:
@@ -254,8 +256,10 @@ def _die_with(driver: int) -> None:
 
 def _end_with_the_input() -> None:
     sys.stdin.buffer.read()
-    if _INTERRUPTED.is_set() and _STEPPING.is_set():
-        # The job writes down what it has, and ends the process itself.
+    if _STEPPING.is_set():
+        # The job writes down what it has, and ends the process itself. On a busy machine the input may end
+        # before the main thread has noted the signal.
+        _INTERRUPTED.set()
         time.sleep(0.8 * _SECONDS_TO_END)
     os._exit(0)
 
