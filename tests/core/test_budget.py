@@ -18,7 +18,6 @@ import pytest
 
 from nerode.core import budget as budgets
 from nerode.core.budget import (
-    TABLES,
     Budget,
     budgeted_property,
     charge,
