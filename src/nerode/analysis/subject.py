@@ -172,7 +172,7 @@ def load_subject(
 
 
 def _saved(subject: Subject, folder: Path) -> LoadedNetwork:
-    """A saved model with a language, and with the task of it where this task reads scores as the folder does."""
+    """A saved model with its language, and with a task where this reads scores as the folder does."""
     assert subject.bare is not None
     origin, asked, task, language = subject.record.imported, subject.record.question, None, None
     if asked is not None and asked.asks != "class":
