@@ -92,6 +92,8 @@ def test_text_that_is_not_in_the_alphabet():
         letters(Alphabet(("go", "stop")), b"go og", 10)
     with pytest.raises(InputError, match="not UTF-8"):
         letters(Alphabet(("α", "β")), b"\xff\xfe ", 10)
+    with pytest.raises(InputError, match="no white space in a million bytes"):
+        letters(Alphabet(("go", "stop")), b"g" * (2 << 20), 1 << 19)
 
 
 def test_networks_without_a_softmax_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Long words and texts through a compiled network, exactly and at the speed of a table walk.
+"""Long words and texts through a compiled network, exactly and in constant memory.
 
 A network that was proved correct by a finite closure visits few configurations. The first visit of a
 configuration and letter is computed by the exact interpreter and remembered in a table; from then on it
@@ -12,7 +12,7 @@ log-probability.
 
 from __future__ import annotations
 
-import ctypes
+import codecs
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,20 +24,13 @@ import numpy.typing as npt
 from nerode.core import InputError
 from nerode.languages import Alphabet
 from nerode.languages.ngrams import NextWordModel
-from nerode.models.native.library import library
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
 
 MOST_CONFIGURATIONS = 50_000
 """Rows of the table; a network with more configurations is stepped."""
 
-_FIRST, _CHUNK = 256, 1 << 16
-"""Letters that are walked at once: few after a transition that was new, because others will follow."""
-
 _UNKNOWN = 0
 """The row of transitions that have not been computed; it leads to itself."""
-
-Numbers = npt.NDArray[np.unsignedinteger[Any]]
-"""Letters, or places in a table."""
 
 
 class Stream:
@@ -52,19 +45,16 @@ class Stream:
         self.tokens = 0
         self._interpreter = Interpreter(network)
         self._most = most
-        self._dtype = np.uint8 if len(self.alphabet) <= 256 else np.uint32
-        start = self._interpreter.start()
-        empty = self._interpreter.empty_answer()
-        self._known: list[tuple[Any, Answer]] = [(None, empty), (start, empty)]
+        start = (self._interpreter.start(), self._interpreter.empty_answer())
+        self._known: list[tuple[Any, Answer]] = [start, start]
         self._rows: dict[Hashable, int] = {}
-        self._table = np.zeros((16, max(1, len(self.alphabet))), dtype=np.uint32)
-        self._here: tuple[Any, Answer] = self._known[1]
+        self._table = [[_UNKNOWN] * len(self.alphabet) for _ in self._known]
         self._row = 1
 
     @property
     def answer(self) -> Answer:
         """The answer after the letters that were read."""
-        return self._here[1]
+        return self._known[self._row][1]
 
     @property
     def configurations(self) -> int:
@@ -89,92 +79,27 @@ class Stream:
                 f"the letter number {word[place]} at position {self.tokens + place + 1} is outside "
                 f"0…{len(self.alphabet) - 1}"
             )
-        word = word.astype(self._dtype)
-        position, size = 0, _FIRST
-        while position < len(word):
-            if self._row == _UNKNOWN:
-                for letter in word[position:].tolist():
-                    self._here = self._interpreter.step(self._here[0], letter)
-                break
-            part = word[position : position + size]
-            read = self._walk(part)
-            position += read
-            if read < len(part):
-                self._learn(int(word[position]))
-                position, size = position + 1, _FIRST
-            else:
-                size = min(2 * size, _CHUNK)
+        table, row = self._table, self._row
+        for letter in word.tolist():
+            row = table[row][letter] or self._learn(row, letter)
+        self._row = row
         self.tokens += len(word)
 
-    def _walk(self, part: Numbers) -> int:
-        """Goes as far as the table knows the way; returns how many letters that was."""
-        letters = self._table.shape[1]
-        visited = np.empty(len(part), dtype=np.uint32)
-        walk_table(self._table, self._row * letters, part, visited)
-        read = len(part)
-        if visited[-1] == _UNKNOWN:
-            read = int(np.argmax(visited == _UNKNOWN))
-        if read:
-            self._row = int(visited[read - 1]) // letters
-            self._here = self._known[self._row]
-        return read
-
-    def _learn(self, letter: int) -> None:
-        """Reads one letter by the interpreter and adds the transition to the table, unless it is full."""
-        configuration, answer = self._interpreter.step(self._here[0], letter)
-        self._here = (configuration, answer)
-        before = self._row
-        key = (
-            configuration,
-            answer.legal,
-            answer.distribution and tuple(sorted(answer.distribution.items())),
-        )
-        self._row = self._rows.get(key, _UNKNOWN)
-        if self._row == _UNKNOWN and not self.full:
-            self._row = self._rows[key] = len(self._known)
-            self._known.append(self._here)
-            if len(self._known) > len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-        if self._row != _UNKNOWN:
-            self._table[before, letter] = self._row * self._table.shape[1]
-
-
-def walk_table(table: Numbers, place: int, word: Numbers, visited: Numbers | None) -> int:
-    """Returns the place after the letters, or -1 - position for a letter that is none.
-
-    Args:
-        table: (states, letters); a state is given by its place, the number of its row times the letters.
-        place: where to begin.
-        word: letter numbers.
-        visited: receives the place after each letter, unless None.
-    """
-    letters = table.shape[1]
-    native = library()
-    if native is None:
-        return _walk_plainly(table, place, word, visited)
-    function = getattr(native, f"walk_{table.dtype}_{word.dtype}")
-    function.restype = ctypes.c_int64
-    end = function(
-        ctypes.c_void_p(table.ctypes.data),
-        ctypes.c_int64(letters),
-        ctypes.c_int64(place),
-        ctypes.c_void_p(word.ctypes.data),
-        ctypes.c_int64(len(word)),
-        ctypes.c_void_p(None if visited is None else visited.ctypes.data),
-    )
-    return int(end)
-
-
-def _walk_plainly(table: Numbers, place: int, word: Numbers, visited: Numbers | None) -> int:
-    wrong = np.flatnonzero(word >= table.shape[1])
-    if len(wrong):
-        return -1 - int(wrong[0])
-    places = table.ravel().tolist()
-    for position, letter in enumerate(word.tolist()):
-        place = places[place + letter]
-        if visited is not None:
-            visited[position] = place
-    return place
+    def _learn(self, before: int, letter: int) -> int:
+        """Returns the row after a letter that the interpreter reads; a full table has none for new ones."""
+        here = configuration, answer = self._interpreter.step(self._known[before][0], letter)
+        likely = answer.distribution and tuple(sorted(answer.distribution.items()))
+        key = (configuration, answer.legal, likely)
+        row = self._rows.get(key, _UNKNOWN)
+        if row == _UNKNOWN and not self.full:
+            row = self._rows[key] = len(self._known)
+            self._known.append(here)
+            self._table.append([_UNKNOWN] * len(self.alphabet))
+        if row == _UNKNOWN:
+            self._known[_UNKNOWN] = here
+        elif before != _UNKNOWN:
+            self._table[before][letter] = row
+        return row
 
 
 class TextReader:
@@ -183,15 +108,7 @@ class TextReader:
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
         self._numbers = {symbol: i for i, symbol in enumerate(alphabet)}
-        self._rest = b""
-        # Ten million letters a second are no time for a dict: bytes go through a table.
-        self._bytes: npt.NDArray[np.int32] | None = None
-        if all(len(symbol.encode()) == 1 for symbol in alphabet):
-            table = np.full(256, -2, dtype=np.int32)
-            table[list(b" \t\r\n")] = -1
-            for symbol, number in self._numbers.items():
-                table[symbol.encode()[0]] = number
-            self._bytes = table
+        self._rest = ""
 
     def read(self, parts: Iterable[bytes]) -> Iterator[npt.NDArray[np.int32]]:
         """Yields the letters of each part.
@@ -199,44 +116,33 @@ class TextReader:
         Raises:
             InputError: for a symbol that is not in the alphabet.
         """
-        for part in parts:
-            yield self._letters(part) if self._bytes is not None else self._symbols(part)
-        if self._rest:
-            yield self._symbols(b"", last=True)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for part in parts:
+                yield self._letters(decoder.decode(part))
+            yield self._letters(decoder.decode(b"", final=True) + " ")
+        except UnicodeDecodeError:
+            raise InputError("the text is not UTF-8") from None
 
-    def _letters(self, part: bytes) -> npt.NDArray[np.int32]:
-        assert self._bytes is not None
-        found = self._bytes[np.frombuffer(part, dtype=np.uint8)]
-        if len(found) and found.min() == -2:
-            wrong = part[int(np.argmax(found == -2))]
-            raise self._unknown(chr(wrong) if wrong < 128 else f"byte {wrong:#x}")
-        return found[found >= 0]
-
-    def _symbols(self, part: bytes, *, last: bool = False) -> npt.NDArray[np.int32]:
-        """The symbols of this part; what may go on in the next part is kept for it."""
+    def _letters(self, part: str) -> npt.NDArray[np.int32]:
+        """The letters of this part; the beginning of a symbol that may go on is kept for the next one."""
         text = self._rest + part
-        end = len(text) if last else max(text.rfind(s) for s in (b" ", b"\n", b"\t")) + 1
-        text, self._rest = text[:end], text[end:]
+        words, self._rest = text.split(), ""
+        if not self.alphabet.spaced:
+            words = list("".join(words))
+        elif words and not text[-1].isspace():
+            self._rest = words.pop()
         if len(self._rest) > 1 << 20:
             raise InputError(
                 "there is no white space in a million bytes; write the symbols of this alphabet apart"
             )
         try:
-            words = text.decode("utf-8").split()
-        except UnicodeDecodeError:
-            raise InputError("the text is not UTF-8") from None
-        if not self.alphabet.spaced:
-            words = list("".join(words))
-        try:
             return np.array([self._numbers[w] for w in words], dtype=np.int32)
         except KeyError as error:
-            raise self._unknown(error.args[0]) from None
-
-    def _unknown(self, symbol: str) -> InputError:
-        return InputError(
-            f"the symbol {symbol[:40]!r} is not in the alphabet {{{self.alphabet.describe()}}}; "
-            "use one of its symbols"
-        )
+            raise InputError(
+                f"the symbol {error.args[0][:40]!r} is not in the alphabet {{{self.alphabet.describe()}}}; "
+                "use one of its symbols"
+            ) from None
 
 
 class NextWordScorer:

@@ -63,6 +63,16 @@ def test_a_real_architecture_is_proved_or_says_how_far_it_was_read() -> None:
         nr.load_architecture(nr.language("parity"), "lstm", seconds=-1)
 
 
+@pytest.mark.parametrize(("name", "architecture"), [("d-2", "pd-ssm"), ("d-12", "complex-diagonal")])
+def test_weights_are_proved_on_prefixes_where_floats_never_close_on_all_words(
+    name: str, architecture: str
+) -> None:
+    """The network counts errors without end, so that float states after invalid words never close."""
+    proof = nr.load_architecture(nr.language(name), architecture, seconds=5).claims[0]
+    assert (proof.scope, proof.length) == (kernel.STEP_BY_STEP, "all")
+    assert "of prefixes that no word of the language continues nothing is said" in proof.says
+
+
 def test_a_model_that_drifts_is_refused_with_the_word() -> None:
     """Mirrors of the plane in half precision: a counter modulo 5 by single reflections."""
     with pytest.raises(NotCompilable, match=r"in float16 it is wrong after [\d,]+ letters, on \S") as refusal:

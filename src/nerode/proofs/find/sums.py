@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nerode.core import Budget, BudgetExceeded, NerodeError
+from nerode.core import Budget, BudgetExceeded, InputError, NerodeError
 from nerode.kernel import EXACT, PREDICT, VALID_PREFIXES, Certificate, certificate_to_json
 from nerode.languages import Dyck, Language, language_hash
 from nerode.models import Model, dtype_of
@@ -122,6 +122,8 @@ def _values(states: Any) -> Floats:
 
 
 def _row(state: dict[str, torch.Tensor]) -> Floats:
+    if any(value.is_complex() for value in state.values()):
+        raise InputError("a state is complex; forms are for real numbers")
     return np.concatenate([state[name].double().reshape(-1).numpy() for name in sorted(state)])
 
 
