@@ -45,8 +45,6 @@ EXAMINATION = "examination"
 _PART = 512
 """Positions of a sequence that are read at once."""
 
-IN_BATCHES = "a proof was replayed in batches alone, and words that are read alone may round otherwise"
-
 _DECIDED = 2.0**-30
 """Distance from 0, 1 or -1 at which a gate counts as decided: below the steps of float32."""
 

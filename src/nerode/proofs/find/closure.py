@@ -279,7 +279,7 @@ def _confirm_apart(
     Single words are slow; batches alone are proved only if they close and single words do not in the time,
     and not if their replay has been refused.
     """
-    alone = _walk(runner, found.asked, 1, _share(budget))
+    alone = _walk(runner, found.asked, 1, budget.part(SEARCH_SHARE))
     if alone.end == "closed" or alone.refutation is not None:
         refused = True
     if not refused and _reach(found) > _reach(alone):
@@ -318,7 +318,7 @@ def _seal(
             decode=runner.decode if runner.reading is None else outward_decoder(runner.reading),
             empty=runner.empty,
             network=network,
-            budget=_share(budget, REPLAY_SHARE),
+            budget=budget.part(REPLAY_SHARE),
         )
     except BudgetExceeded as stop:
         if len(batches) > 1:
@@ -326,7 +326,7 @@ def _seal(
         if found.end == "closed" or len(found) < 8:
             return stop
         # A shorter length has fewer states to replay.
-        few = replace(_share(budget), elements=len(found) // 4)
+        few = replace(budget.part(SEARCH_SHARE), elements=len(found) // 4)
         shorter = _walk(runner, found.asked, batches[0], few)
         if shorter.refutation is not None or len(shorter) >= len(found):
             return stop
@@ -410,8 +410,3 @@ def _walk(runner: Runner, question: Question, batch: int | None, budget: Budget)
     walk = Walk(runner, question, batch=batch, most=budget.elements)
     walk.run(budget)
     return walk
-
-
-def _share(budget: Budget, share: float = SEARCH_SHARE) -> Budget:
-    """The same limits with a share of the seconds that are left, from now on."""
-    return budget.part(share)
