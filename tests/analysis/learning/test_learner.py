@@ -82,6 +82,17 @@ def test_the_only_one_of_its_size_is_said_only_where_it_is():
     assert few.evidence.rival_word is not None
 
 
+def test_an_answer_that_no_word_tells_is_a_guess():
+    """Without a label of the empty word there are two automata of one size, and the empty word tells them."""
+    words = ["".join(word) for n in range(1, 5) for word in itertools.product("ab", repeat=n)]
+    first = learn_language(make_samples(words, [word[0] == "a" for word in words]))
+    assert (first.evidence.states, first.evidence.smallest) == (3, True)
+    assert (first.evidence.unique, first.evidence.rival_word) == (False, ())
+    assert "the label of the empty word would tell" in " ".join(first.evidence.sentences())
+    again = learn_language(first.samples.with_answer((), 0))
+    assert (again.evidence.unique, again.evidence.rival_word) == (True, None)
+
+
 def test_the_word_that_would_tell_tells():
     samples = make_samples(["", "a", "ab", "b"], [True, False, True, False], alphabet=Alphabet(("a", "b")))
     first = learn_language(samples)

@@ -39,6 +39,11 @@ class MachineTable:
         """States and letters of the moves that no word makes."""
         return tuple((int(q), int(a)) for q, a in np.argwhere(self.moves == UNKNOWN))
 
+    @property
+    def guesses(self) -> bool:
+        """Whether a move or an answer is told by no word."""
+        return bool((self.moves == UNKNOWN).any() or (self.answers == UNKNOWN).any())
+
     def answer(self, word: Word) -> int:
         """Returns the answer after a word; an unknown move stays where it is."""
         state = 0
@@ -58,7 +63,7 @@ class Smallest:
 
     Attributes:
         table: the smallest machine.
-        unique: whether it is the only one of its size that agrees, and every move of it is made by some word.
+        unique: whether it is the only one of its size that agrees, and words tell all its moves and answers.
     """
 
     table: MachineTable
@@ -94,7 +99,7 @@ def find_smallest(
     for states in range(least, most + 1):
         found = search.machines(states)
         if found:
-            unique = accept is None and len(found) == 1 and not found[0].unseen_moves
+            unique = accept is None and len(found) == 1 and not found[0].guesses
             return Smallest(table=found[0], unique=unique)
     return None
 

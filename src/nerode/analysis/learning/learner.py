@@ -126,8 +126,8 @@ class LearningEvidence:
                 f"no word makes {plural(len(self.unseen_moves), 'move')}, which are guesses: {moves}{more}"
             )
         if self.rival_word is not None:
-            word = " ".join(self.rival_word) or "the empty word"
-            lines.append(f"another automaton agrees with all words; the label of {word!r} would tell")
+            word = repr(" ".join(self.rival_word)) if self.rival_word else "the empty word"
+            lines.append(f"another automaton agrees with all words; the label of {word} would tell")
         if self.doubted:
             shown = ", ".join(map(str, self.doubted[:12])) + (" …" if len(self.doubted) > 12 else "")
             lines.append(f"{plural(len(self.doubted), 'label')} taken for wrong, of lines {shown}")
@@ -486,12 +486,17 @@ class _Learner:
 
 
 def _guesses(table: MachineTable) -> Iterator[MachineTable]:
-    """The machines with another target of one move that no word makes."""
+    """The machines with another target of one move, or another answer of one state, that no word tells."""
     for state, letter in table.unseen_moves:
         for target in range(table.num_states):
             moves = table.moves.copy()
             moves[state, letter] = target
             yield MachineTable(moves=moves, answers=table.answers)
+    for state in np.flatnonzero(table.answers == UNKNOWN).tolist():
+        for answer in np.unique(table.answers[table.answers != UNKNOWN]):
+            answers = table.answers.copy()
+            answers[state] = answer
+            yield MachineTable(moves=table.moves, answers=answers)
 
 
 def _spelt(alphabet: Alphabet, word: Word) -> tuple[str, ...]:
