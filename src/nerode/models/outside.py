@@ -181,9 +181,10 @@ class WordModule(nn.Module):
             raise
         except Exception as error:
             text = (str(error).strip().splitlines() or [""])[0][:200]
+            needs = "it has to map tokens (batch, time) to scores (batch, time, scores)"
             raise InputError(
                 f"the model cannot read tokens of shape {tuple(words.shape)}: {type(error).__name__}: "
-                f"{text}; it has to map tokens (batch, time) to scores (batch, time, scores)"
+                f"{text}; {'it has to run on the CPU' if 'CUDA' in text else needs}"
             ) from None
         return _scores_of(found, words)
 
@@ -309,6 +310,8 @@ def require_model(module: nn.Module, letters: int, *, shares: bool, longest: int
     words = torch.randint(0, letters, (2, length), generator=torch.Generator().manual_seed(0))
     before = hash_module(module)
     scores, again = module(words)[0], module(words)[0]
+    if hash_module(module) != before:
+        raise InputError("the model changes its weights or buffers when it reads; make it leave them alone")
     bad = scores.isnan() | (scores == torch.inf) | ((scores == -torch.inf) & (not shares))
     if bad.any():
         row, place, _ = bad.nonzero()[0].tolist()
@@ -321,8 +324,6 @@ def require_model(module: nn.Module, letters: int, *, shares: bool, longest: int
             "the model gives other scores when it reads the same word again; it must not draw random "
             "numbers, nor keep a state of its own between words (`model.eval()` has been called)"
         )
-    if hash_module(module) != before:
-        raise InputError("the model changes its weights or buffers when it reads; make it leave them alone")
     alone, part = module(words[1:])[0], module(words[:, : max(1, length // 2)])[0]
     if not _is_near(part, scores[:, : part.shape[1]]):
         raise InputError(

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 import nerode as nr
-from nerode.core import Budget, InputError
+from nerode.core import Budget, FormatError, InputError
 from nerode.models.outside import WordModule
 
 transformers = pytest.importorskip("transformers")
@@ -52,7 +52,7 @@ def test_a_folder_names_its_letters_by_its_tokenizer_and_its_longest_word(tmp_pa
     assert answer.settlement.tested <= 15
 
 
-def test_a_model_that_is_not_in_the_zoo_is_run_by_transformers():
+def neo():
     torch.manual_seed(0)
     config = transformers.GPTNeoConfig(
         **SMALL,
@@ -62,10 +62,32 @@ def test_a_model_that_is_not_in_the_zoo_is_run_by_transformers():
         attention_types=[[["global"], 1]],
         max_position_embeddings=12,
     )
-    found = nr.model(transformers.GPTNeoForCausalLM(config).eval(), **HOW)
+    return transformers.GPTNeoForCausalLM(config).eval()
+
+
+def test_a_model_that_is_not_in_the_zoo_is_run_by_transformers():
+    found = nr.model(neo(), **HOW)
     assert isinstance(found.module.inner, WordModule)
     assert found.letters.longest == 11
     assert "run by transformers" in found.record.origin["seen"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"num_layers": 2, "attention_types": [[["global"], 2]], "attention_layers": ["global"] * 2},
+        {"vocab_size": 6},
+    ],
+)
+def test_a_folder_without_a_weight_that_its_config_names_is_refused(
+    tmp_path: Path, changed: dict[str, object]
+):
+    """Transformers would draw the weight at random, another one each time."""
+    neo().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | changed))
+    with pytest.raises(FormatError, match=r"the weight transformer\.\S+ is missing, or its config gives it"):
+        nr.model(tmp_path, **HOW)
 
 
 def test_a_bidirectional_model_is_refused():

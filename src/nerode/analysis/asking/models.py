@@ -308,6 +308,8 @@ def _of_path(path: Path, marks: _Marks) -> _Given:
         )
     try:
         module = load_causal(path)
+    except FormatError:
+        raise
     except (ValueError, RuntimeError, TypeError, KeyError, OSError) as error:
         text = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise FormatError(f"transformers cannot load it: {text}", path=path) from None

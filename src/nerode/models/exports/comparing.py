@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ class Compared:
         length: of each of them.
         same_bits: whether every score was the same number.
         by_scores: whether scores were compared, because nothing says how they are read.
+        letters_per_second: letters that the other program read per CPU second, many words side by side.
     """
 
     program: str
@@ -45,6 +48,7 @@ class Compared:
     length: int
     same_bits: bool
     by_scores: bool = False
+    letters_per_second: int = 0
 
     @property
     def what(self) -> str:
@@ -92,26 +96,37 @@ def compare(
         InputError: with the word, if an answer differs.
     """
     budget = (budget or Budget(seconds=30.0)).start()
-    reached, same = 0, True
-    found = Compared(program=program, short=0, long=0, length=0, same_bits=False, by_scores=decode is None)
-    for number, words in enumerate(_short_words(len(alphabet), short), start=1):
-        for part in torch.split(words, _BATCH):
-            same &= _same(theirs, module, part, program, alphabet, decode, cap)
-        reached = number
-        if budget.left() <= 0:
-            return replace(found, short=reached, same_bits=same)
-    rng, read = np.random.default_rng(seed), 0
-    size = max(1, min(long, _BATCH))
-    try:
+    reached, read, same = 0, 0, True
+    letters, seconds = 0, 0.0
+
+    def timed(words: Tensor) -> Tensor:
+        nonlocal letters, seconds
+        begun = time.process_time()
+        scores = theirs(words)
+        letters, seconds = letters + words.numel(), seconds + time.process_time() - begun
+        return scores
+
+    rng, size = np.random.default_rng(seed), max(1, min(long, _BATCH))
+    with contextlib.suppress(BudgetExceeded):
+        for number, words in enumerate(_short_words(len(alphabet), short), start=1):
+            for part in torch.split(words, _BATCH):
+                same &= _same(timed, module, part, program, alphabet, decode, cap)
+            reached = number
+            budget.check_time()
         while read < long:
             words = torch.from_numpy(rng.integers(0, len(alphabet), (min(size, long - read), length)))
-            same &= _same(theirs, module, words, program, alphabet, decode, cap)
+            same &= _same(timed, module, words, program, alphabet, decode, cap)
             read += len(words)
-            if budget.left() <= 0:
-                break
-    except BudgetExceeded:
-        pass
-    return replace(found, short=reached, long=read, length=length, same_bits=same)
+            budget.check_time()
+    return Compared(
+        program=program,
+        short=reached,
+        long=read,
+        length=length if read else 0,
+        same_bits=same,
+        by_scores=decode is None,
+        letters_per_second=round(letters / max(seconds, 1e-9)),
+    )
 
 
 def _short_words(letters: int, longest: int) -> Iterator[Tensor]:

@@ -32,11 +32,10 @@ from nerode.models.exports.whole_models import (
     FIRST,
     NOTE_FILE,
     SPECIAL,
-    quiet,
     tokenizer,
 )
 from nerode.models.folder import dtype_of, weights_of
-from nerode.models.libraries.formats import FORMATS
+from nerode.models.libraries.formats import FORMATS, load_causal
 from nerode.models.libraries.importing import Activation, library_weights, read_cells
 from nerode.models.libraries.library_model import LibraryModel, Settings
 from nerode.models.libraries.places import give_theirs, inside, renamed, torch_cell
@@ -255,19 +254,17 @@ def write_library_folder(
         if importlib.util.find_spec(TRANSFORMERS) is not None:
             import transformers
 
-            with quiet():
-                theirs: Any = transformers.AutoModelForCausalLM.from_pretrained(place, local_files_only=True)
-                limits = {"length": _LENGTH, **(compared or {})}
-                limits["length"] = min(limits["length"], form.longest)
-                found = compare(
-                    form.scores(theirs.eval()),
-                    model,
-                    program=f"transformers {transformers.__version__}",
-                    alphabet=alphabet,
-                    decode=decode,
-                    cap=form.described.cap,
-                    **limits,
-                )
+            limits: dict[str, Any] = {"length": _LENGTH, **(compared or {})}
+            limits["length"] = min(limits["length"], form.longest)
+            found = compare(
+                form.scores(load_causal(place, dtype="auto")),
+                model,
+                program=f"transformers {transformers.__version__}",
+                alphabet=alphabet,
+                decode=decode,
+                cap=form.described.cap,
+                **limits,
+            )
         write_atomically(place / CARD_FILE, card(_loading(form, alphabet), found))
     return found
 

@@ -14,7 +14,6 @@ sources.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import itertools
 import json
@@ -31,6 +30,7 @@ from torch import Tensor
 from nerode.core import InputError, whole_folder, write_atomically
 from nerode.languages import Alphabet, Language
 from nerode.models.folder import dtype_of
+from nerode.models.libraries.formats import load_causal
 from nerode.models.libraries.importing import library_weights
 from nerode.models.lower.published import ALWAYS, LOGIT
 from nerode.models.model import Model
@@ -383,11 +383,8 @@ def _compare(folder: Path, language: Language) -> str:
     """
     if importlib.util.find_spec("transformers") is None:
         return "no word: transformers is not installed"
-    from transformers import AutoModelForCausalLM
-
-    with quiet():
-        model: Any = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True).eval()
-        checks = [(words, answers_of(model, words)) for words in _words(language)]
+    model = load_causal(folder, dtype="auto")
+    checks = [(words, answers_of(model, words)) for words in _words(language)]
     for words, found in checks:
         for word, row in zip(words.tolist(), found, strict=True):
             expected = [
@@ -422,18 +419,3 @@ def _words(language: Language) -> Iterator[Tensor]:
     yield torch.tensor(list(itertools.product(letters, repeat=longest))).reshape(-1, longest).long()
     random = np.random.default_rng(0)
     yield torch.from_numpy(random.integers(0, len(letters), (_WORDS, _LENGTH)))
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keeps progress bars and advice of the library from the terminal."""
-    from transformers.utils import logging
-
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        logging.enable_progress_bar()

@@ -15,11 +15,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.core import InputError
+from nerode.core import FormatError, InputError
 from nerode.models.base import Norm, Surroundings
 from nerode.models.config import ModelConfig
 from nerode.models.libraries.decoders import DECODERS, read_decoder
-from nerode.models.libraries.library_model import LibraryFormat, LibraryModel, Scorer, Settings, Shapes
+from nerode.models.libraries.library_model import (
+    LibraryFormat,
+    LibraryModel,
+    Scorer,
+    Settings,
+    Shapes,
+    silence_libraries,
+)
 from nerode.models.libraries.places import (
     LOCAL_ATTENTION,
     MAMBA,
@@ -297,16 +304,41 @@ def _frame(
     )
 
 
-def load_causal(folder: Path, *, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """Returns the causal language model of a folder that transformers wrote; no code of the folder runs."""
+def load_causal(folder: Path, *, dtype: torch.dtype | str = torch.float32) -> nn.Module:
+    """Returns the causal language model of a folder that transformers wrote; no code of the folder runs.
+
+    Args:
+        folder: with safetensors.
+        dtype: of its weights; "auto" for that of the folder.
+
+    Raises:
+        FormatError: if a weight is missing, or has another shape than its config says. Transformers draws
+            such a weight at random.
+    """
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
+    bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
-    model: nn.Module = AutoModelForCausalLM.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=dtype
-    )
-    return model.eval()
+    with silence_libraries():
+        model, found = AutoModelForCausalLM.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=dtype,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    if bars:
+        logging.enable_progress_bar()
+    drawn = sorted([*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])])
+    if drawn:
+        raise FormatError(
+            f"the weight {drawn[0]} is missing, or its config gives it another shape", path=folder
+        )
+    module: nn.Module = model.eval()
+    return module
 
 
 def load_transformers(
