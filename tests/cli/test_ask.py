@@ -93,6 +93,8 @@ def test_a_failing_word_is_shown_letter_by_letter(mine: str) -> None:
     assert "refuted for (ab)*d by the shortest failing word" in outcome.out
     page = Path("answer.html").read_text()
     assert "The failing word, letter by letter" in page
+    assert "its probability" in page
+    assert "nerode ask asked_of_me:table --language &#39;(ab)*d&#39; --letters abcd" in page
     assert page.count("<tr>") >= 2
 
 
@@ -126,3 +128,37 @@ def test_letters_go_with_a_language(mine: str) -> None:
     outcome = run("prove", mine, "--letters", "ab")
     assert outcome.code == 2
     assert "--letters goes with --language" in outcome.err
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiled network, a run, and an import."""
+    place = tmp_path_factory.mktemp("asked")
+    assert run("compile", "parity", "--to", "elman-tanh", "-o", str(place / "compiled")).code == 0
+    trained = ("--arch", "lstm", "--steps", "2", "--jobs", "1", "--lengths", "20", "--settle", "off")
+    assert run("train", "parity", *trained, "--out", str(place / "runs")).code == 0
+    (record,) = (place / "runs").glob("*/result.json")
+    record.parent.rename(place / "run")
+    torch.manual_seed(0)
+    cell = torch.nn.ModuleDict(
+        {"embed": torch.nn.Embedding(3, 4), "rnn": torch.nn.GRU(4, 4), "head": torch.nn.Linear(4, 3)}
+    )
+    save_file(cell.state_dict(), place / "cell.safetensors")
+    letters = ("--letters", "0=0,1=1", "--end", "2")
+    done = run("import", str(place / "cell.safetensors"), *letters, "-o", str(place / "imported"))
+    assert done.code == 0, done.err
+    return place
+
+
+@pytest.mark.parametrize("name", ["compiled", "run", "imported"])
+@pytest.mark.parametrize("language", ["parity", "even-pairs"])
+def test_folders_end_alike(folders: Path, name: str, language: str) -> None:
+    how = (str(folders / name), "--language", language, "--json", "--max-seconds", "5")
+    asked, proved = run("ask", *how), run("prove", *how)
+    assert asked.code == proved.code, asked.err + proved.err
+    one, other = json.loads(asked.out)["settlement"], json.loads(proved.out)
+    assert (
+        one["status"] == "proved" if (name, language) == ("compiled", "parity") else one["word"] is not None
+    )
+    for key in ("status", "about", "words", "reading", "word", "expected", "got", "claims", "length"):
+        assert one[key] == other[key], key

@@ -47,6 +47,7 @@ def test_letters_of_a_vocabulary_go_back_to_transformers(imported: Path, tmp_pat
     assert done.code == 0, done.err
     item = json.loads(done.out)
     assert item["compared"]["short"] == 8
+    assert item["compared"]["letters_per_second"] > 0
     assert item["claims"][0]["scope"] == "tested only"
     words = torch.randint(0, 3, (4, 20), generator=torch.Generator().manual_seed(0))
     before = transformers.AutoModelForCausalLM.from_pretrained(imported / "given").eval()

@@ -90,7 +90,8 @@ def ask(
     if out is not None:
         if found["learned"] is not None:
             found["learned"]["file"] = str(out)
-        write_atomically(out, answer_page(found, command=_command(model, language)))
+        given = {"language": language, **options, "longest": longest}
+        write_atomically(out, answer_page(found, command=_command(model, given)))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
     else:
@@ -106,7 +107,7 @@ def _language(text: str | None, budget: Budget) -> Any:
     return None if text is None else resolve_language(text, budget=budget)
 
 
-def _command(model: str, language: str | None) -> str:
-    return f"nerode ask {shlex.quote(model)}" + (
-        "" if language is None else f" --language {shlex.quote(language)}"
-    )
+def _command(model: str, given: dict[str, Any]) -> str:
+    """The command line that asks the same."""
+    words = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
+    return " ".join([f"nerode ask {shlex.quote(model)}", *words])

@@ -119,9 +119,12 @@ def export_weights(
     click.echo(f"{out}: {plural(len(record.letters.alphabet), 'letter')}, {_answers(subject)}")
     for claim in claims:
         click.echo(f"{claim}: {about}" if claim.is_proof else f"{claim}: {claim.says}")
-    click.echo(
-        f"compared with {found}" if found is not None else f"not compared: {_PROGRAMS[to]} is not installed"
-    )
+    if found is None:
+        click.echo(f"not compared: {_PROGRAMS[to]} is not installed")
+    else:
+        click.echo(
+            f"compared with {found}; {found.letters_per_second:,} letters per CPU second, side by side"
+        )
 
 
 _PROGRAMS = {"onnx": "onnxruntime", "huggingface": "transformers", "torch": "torch"}

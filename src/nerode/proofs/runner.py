@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from nerode.core import InputError
 from nerode.kernel import DTYPES, Refutation
-from nerode.languages import Language, Legal, Question, asked_of
+from nerode.languages import Language, Legal, Question, asked_of, legal_bits
 from nerode.proofs.reading import UNREADABLE, decoder
 from nerode.records import Reading
 
@@ -350,6 +350,13 @@ class QuestionTable:
         """Returns the refutation by a word that leads to a configuration, where this answer was given."""
         bits = None if (got == UNREADABLE).any() else got.astype(bool).tolist()
         return self.question.refutation(word, self._order[number], bits)
+
+    def wrong_at_start(self, empty: Legal | None) -> Refutation | None:
+        """Returns the refutation by the empty word, if something is said about it and that is wrong."""
+        if empty is None:
+            return None
+        got = np.array(legal_bits(empty, self._letters), dtype=np.int8)
+        return self.refutation((), 0, got) if self.are_wrong(np.array([0]), got[None])[0] else None
 
     def _add(self, configuration: Hashable) -> int:
         known = self._number.get(configuration)

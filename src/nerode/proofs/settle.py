@@ -226,7 +226,14 @@ class _Search:
         return replace(found, settlement=settlement, evidence=found.evidence or partial, loops=self.loops)
 
     def by_tests(self) -> Work[Settled | None]:
-        """A failing word among the tests of the caller and words with long holds, made short."""
+        """A failing word among the tests of the caller and words with long holds, made short.
+
+        The empty word comes first where no closure of states begins with it.
+        """
+        if self.reader is not None and self.runner is None:
+            wrong = self.reader.table.wrong_at_start(self.reader.runner.empty)
+            if wrong is not None:
+                return self._refuted_first(wrong, TESTS)
         for made, found in self.tests:
             if found is not None and self.reader is None:
                 return self._tested(found)
@@ -503,7 +510,7 @@ class _Search:
             return self.verdict.refutation, len(self.verdict.refutation.word) - 1
         return None, length if isinstance(length, int) else 0
 
-    def _refuted_first(self, refutation: Refutation) -> Settled:
+    def _refuted_first(self, refutation: Refutation, method: str = CLOSURE) -> Settled:
         """The settlement by a shortest failing word."""
         alone = None if self.reader is None else self.reader.first_failure(self.reader.encode(refutation))
         said = alone or refutation
@@ -511,7 +518,7 @@ class _Search:
             settlement=self._end(
                 status="refuted",
                 words=ASKED_WORDS,
-                method=CLOSURE,
+                method=method,
                 length=len(refutation.word) - 1,
                 **shown(replace(said, word=refutation.word)),
                 shortest=True,

@@ -93,6 +93,9 @@ def test_letters_may_be_any_tokens_with_marks():
     found = nr.ask(Shifted(), letters=letters, begin=0, end=6)
     assert found.learned.expression == "(c|ab)*d"
     assert found.learned.remarks == ()
+    wrong = nr.ask(Shifted(), "(ab)*d", letters=letters, begin=0, end=6).settlement
+    assert (wrong.word, wrong.expected, wrong.got, wrong.shortest) == ((), "a d", "a c d", True)
+    assert wrong.method == "tests"
     as_text = nr.model(Shifted(), letters="a=2,b=3,c=4,d=5", begin="0", end="6")
     assert as_text.letters.tokens == (2, 3, 4, 5)
 
@@ -170,6 +173,11 @@ class Bad(nn.Module):
                 return "nothing"
             case "raises":
                 raise IndexError("index out of range in self")
+            case "weights":
+                self.inner.table += 0.1
+                scores = self.inner(x)[0]
+            case "cuda":
+                raise RuntimeError("No CUDA GPUs are available")
         return scores
 
 
@@ -184,6 +192,8 @@ class Bad(nn.Module):
         ("last", r"scores of shape \(1, 5\)|at each position"),
         ("text", "gives a str"),
         ("raises", "cannot read tokens"),
+        ("weights", "changes its weights or buffers"),
+        ("cuda", r"cannot read tokens.*it has to run on the CPU"),
     ],
 )
 def test_a_model_with_a_fault_is_refused_in_a_sentence(fault, said):

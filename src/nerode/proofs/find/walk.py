@@ -319,11 +319,7 @@ class _AskedPlaces(_Places):
 
     def wrong_at_start(self) -> Refutation | None:
         """Returns the refutation by the empty word."""
-        if self._empty is None:
-            return None
-        got = np.array(legal_bits(self._empty, len(self._table.question.alphabet)), dtype=np.int8)
-        wrong = self._table.are_wrong(np.array([0]), got[None, :])[0]
-        return self._table.refutation((), 0, got) if wrong else None
+        return self._table.wrong_at_start(self._empty)
 
     def letters(self, places: Numbers) -> npt.NDArray[np.bool_]:
         """Returns the letters that the question reads."""
