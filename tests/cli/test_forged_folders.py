@@ -6,17 +6,23 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from nerode.analysis.settle import settle_folder
+from nerode.analysis.settle.keeping import keep_end
 from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.languages import resolve_language
 from nerode.models.lower.assembly import network_to_architecture
+from nerode.proofs.floats import settle as settle_asked
+from nerode.proofs.replay import open_subject
 from nerode.records import SETTLED, Folder, Reading, TaskConfig, TrainSpec, run_name
 from nerode.tasks import build_task
 from nerode.training import run_key, write_subject
@@ -202,6 +208,57 @@ def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path
         refused = run(command, str(folder))
         assert refused.code == 2, refused.out
         assert "its scores are read as" in refused.err
+
+
+def trained(place: Path, layers: str, **settings: Any) -> Path:
+    """A run that should predict what follows in (a|b)*."""
+    tables = {
+        "task": {"name": "language-prediction", "settings": {"language": "(a|b)*"}},
+        "model": {"layers": layers, "width": 2, **settings},
+        "run": {"steps": 1, "evaluate_every": 1, "validation": 8, "test_lengths": [8], "test_sequences": 4},
+    }
+    spec = TrainSpec.from_mapping(tables)
+    run_in(place, spec)
+    return place / run_name(run_key(spec))
+
+
+PLAIN = {
+    "settings": {"hidden": 2},
+    "surroundings": {"norm": "none", "residual": False, "feed_forward": "none"},
+}
+
+
+def always_say(folder: Path, scores: list[float]) -> None:
+    """Gives a run weights with the same scores after every word."""
+    path = folder / "model.safetensors"
+    with safe_open(path, "pt") as file:
+        metadata, weights = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
+    for value in weights.values():
+        value.zero_()
+    weights["head.bias"][:] = torch.tensor(scores)
+    save_file(weights, path, metadata=metadata)
+    files = json.loads((folder / "subject.json").read_text())["files"]
+    edit(folder / "subject.json", files=files | {path.name: Folder(folder).file_hash(path.name)})
+
+
+def test_membership_is_no_proof_of_a_run_that_predicts(tmp_path: Path) -> None:
+    """Every word is in (a|b)*, so that weights which name no letter are right about membership alone."""
+    folder = trained(tmp_path, "elman-tanh", **PLAIN)
+    always_say(folder, [-1.0, -1.0, 1.0])
+    question = json.loads((folder / "subject.json").read_text())["question"]
+    edit(folder / "subject.json", question=question | {"asks": "end"})
+    subject = open_subject(folder)
+    ended = settle_asked(subject, budget=Budget(seconds=60))
+    assert ended.settlement.status == "proved"
+    keep_end(folder / SETTLED, replace(ended, settlement=replace(ended.settlement, subject=subject.hash)))
+    for command in ("verify", "prove", "analyse"):
+        refused = run(command, str(folder))
+        assert refused.code == 2, refused.out
+        assert "its question is not that of its task" in refused.err
+    row = json.loads(run("report", str(tmp_path), "--language", "(a|b)*", "--json").out)["rows"][0]
+    assert not any(found["holds"] for found in row["certified"])
+    edit(folder / "subject.json", question=question)
+    assert run("prove", str(folder)).code == 1
 
 
 def test_written_weights_that_are_read_in_another_way_are_refused(tmp_path: Path) -> None:

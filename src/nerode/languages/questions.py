@@ -101,17 +101,21 @@ class Question(ABC):
         """Returns the question about fewer words that is put where this one is answered wrongly, if any."""
         return None
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks of claims that answer it, its own first."""
+        weaker = self.weaker()
+        return (self.task,) if weaker is None else (self.task, weaker.task)
+
     def for_task(self, task: str) -> Question:
         """Returns this question, or a weaker one, whose claims have a task.
 
         Raises:
             InputError: if no claim of this task answers the question.
         """
-        found: Question | None = self
-        while found is not None:
-            if found.task == task:
+        for found in (self, self.weaker()):
+            if found is not None and found.task == task:
                 return found
-            found = found.weaker()
         raise InputError(f"a claim of the task {task!r} does not answer what is asked about {self.name}")
 
     def refutation(self, word: Sequence[int], at: Any, got: Sequence[bool] | None) -> Refutation:

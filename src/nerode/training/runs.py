@@ -206,7 +206,9 @@ def require_question(task: Task, question: Question | None, reading: Reading | N
     wanted, read = None, None
     with contextlib.suppress(InputError):
         wanted, read = task.question(), task.reading()
-    if (None if wanted is None else wanted.hash) != (None if question is None else question.hash):
+    # Of the same language what may follow may be asked, or membership alone.
+    asks, asked = (None if q is None else (q.hash, q.tasks) for q in (wanted, question))
+    if asks != asked:
         raise FormatError(f"its question is not that of its task, {task.name}", path=LANGUAGE_FILE)
     if wanted is not None and reading != read:
         raise FormatError(

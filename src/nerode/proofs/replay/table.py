@@ -304,8 +304,7 @@ def is_proof(question: Question, replayed: Replayed) -> bool:
 
     Where the strongest answer to a question is asked for, valid prefixes are enough.
     """
-    weaker = question.weaker()
-    tasks = {question.task, PREDICT} | ({weaker.task} if weaker is not None else set())
+    tasks = {PREDICT, *question.tasks}
     shown = any(claim.length == "all" and claim.task in tasks for claim in replayed.claims)
     return shown and bool(replayed.details.get("alone", True))
 
