@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from nerode.analysis.settle import settle_folder
 from nerode.analysis.settle.keeping import keep_end
@@ -232,7 +232,8 @@ def always_say(folder: Path, scores: list[float]) -> None:
     """Gives a run weights with the same scores after every word."""
     path = folder / "model.safetensors"
     with safe_open(path, "pt") as file:
-        metadata, weights = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
+        metadata = file.metadata()
+    weights = load_file(path)
     for value in weights.values():
         value.zero_()
     weights["head.bias"][:] = torch.tensor(scores)
@@ -259,6 +260,22 @@ def test_membership_is_no_proof_of_a_run_that_predicts(tmp_path: Path) -> None:
     assert not any(found["holds"] for found in row["certified"])
     edit(folder / "subject.json", question=question)
     assert run("prove", str(folder)).code == 1
+
+
+def test_the_proof_of_another_model_is_none_of_a_run(tmp_path: Path) -> None:
+    """A row of a table would say of Mamba what was proved of an Elman network."""
+    folder = trained(tmp_path, "mamba")
+    other = trained(tmp_path / "other", "elman-tanh", **PLAIN)
+    always_say(other, [1.0, 1.0, 1.0])
+    assert run("prove", str(other)).code == 0
+    shutil.copytree(other / SETTLED, folder / SETTLED)
+    for name in ("subject.json", "language.json", "model.safetensors"):
+        shutil.copy(other / name, folder)
+    for command in ("verify", "prove", "analyse"):
+        refused = run(command, str(folder))
+        assert refused.code == 2, refused.out
+        assert "names another model than its run, mamba" in refused.err
+    assert run("verify", str(other)).code == 0
 
 
 def test_written_weights_that_are_read_in_another_way_are_refused(tmp_path: Path) -> None:

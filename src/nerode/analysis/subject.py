@@ -50,6 +50,7 @@ from nerode.training import (
     require_question,
     run_builder,
     spec_model,
+    task_of_run,
     tested_lengths,
 )
 from nerode.verdict import contradiction, find_architecture
@@ -209,9 +210,9 @@ def _run(folder: Path, trust_code: bool) -> LoadedNetwork:
     spec = record.spec
     if spec.model.module and not trust_code:
         raise untrusted_code(spec.model.module, str(folder))
-    task, build = build_task(spec.task), own_builder(spec.model, recorded=record.complete.files)
+    build = own_builder(spec.model, recorded=record.complete.files)
     subject = open_subject(folder, build=run_builder(record, build))
-    require_question(task, subject.question, subject.reading)
+    task = task_of_run(record, subject.question, subject.reading, subject.bare)
     if subject.bare is None:
         raise FormatError("holds an exact network beside the result of a run", path=folder)
     if isinstance(subject.bare, Model):

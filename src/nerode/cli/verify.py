@@ -136,12 +136,9 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
     subject = open_subject(place, build=build)
     about = f"the weights in {folder.resolve().name}, for {subject.about}"
     if (folder / RESULT).exists():
-        from nerode.tasks import build_task
-        from nerode.training import require_question
+        from nerode.training import task_of_run
 
-        record = read_run(folder)
-        task = build_task(record.spec.task)
-        require_question(task, subject.question, subject.reading)
+        task = task_of_run(read_run(folder), subject.question, subject.reading, subject.bare)
         name = getattr(getattr(task, "language", None), "name", task.name)
         about = f"the weights of the run {folder.resolve().name}, for {name}"
     found = replay_settled(folder, subject, budget=budget)

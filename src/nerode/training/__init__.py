@@ -27,6 +27,7 @@ from nerode.training.runs import (
     run_all,
     run_builder,
     run_in,
+    task_of_run,
     write_subject,
 )
 from nerode.training.specs import (
@@ -72,6 +73,7 @@ __all__ = [
     "spec_model",
     "spec_model_config",
     "specs_of_seeds",
+    "task_of_run",
     "tested_lengths",
     "train",
     "with_small_defaults",

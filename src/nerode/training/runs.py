@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from nerode.core import Emit, FormatError, InputError, LostJob, NerodeError, WorkerPool
 from nerode.kernel import LANGUAGE_FILE
 from nerode.languages import LanguageQuestion, Question, describe_question
-from nerode.models import save_model
+from nerode.models import Model, save_model
 from nerode.records import (
     RESULT,
     SUBJECT_FILE,
@@ -31,7 +31,7 @@ from nerode.records import (
 )
 from nerode.tasks import Task, build_task
 from nerode.training.loop import OnProgress, ProgressEvent, train_run
-from nerode.training.model_building import Build, own_builder, spec_model
+from nerode.training.model_building import Build, own_builder, spec_model, spec_model_config
 from nerode.training.specs import make_spec, run_key
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -215,6 +215,19 @@ def require_question(task: Task, question: Question | None, reading: Reading | N
             f"its scores are read as {reading}; those of its task, {task.name}, are {read}",
             path=SUBJECT_FILE,
         )
+
+
+def task_of_run(
+    record: RunRecord, question: Question | None, reading: Reading | None, model: nn.Module | None
+) -> Task:
+    """Returns the task of a run; FormatError unless its folder has the question and the model of its spec."""
+    spec = record.spec
+    task = build_task(spec.task)
+    require_question(task, question, reading)
+    config = model.config.complete() if isinstance(model, Model) else None
+    if not spec.model.module and config != spec_model_config(spec.model, task):
+        raise FormatError(f"names another model than its run, {spec.model.title}", path=SUBJECT_FILE)
+    return task
 
 
 def run_builder(record: RunRecord, build: Build | None) -> Callable[[SubjectRecord], nn.Module] | None:
