@@ -14,7 +14,14 @@ from tests.formal.built import require_built
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("formal")
-    for language, target in (("parity", "diagonal-signed"), ("parity", "elman-tanh")):
+    for language, target in (
+        ("parity", "diagonal-signed"),
+        ("parity", "elman-tanh"),
+        ("parity", "elman-relu"),
+        ("parity", "dense"),
+        ("parity", "householder"),
+        ("last-but-1", "ssm"),
+    ):
         assert run("compile", language, "--to", target, "-o", str(folder / target)).code == 0
     return folder
 
@@ -52,3 +59,19 @@ def test_claims_of_other_methods_stay_checked(place: Path, monkeypatch: pytest.M
     assert shown.code == 0
     assert " formal\n" not in shown.out
     assert "for all others the Python kernel" in shown.out
+
+
+@pytest.mark.parametrize("target", ["dense", "householder", "ssm"])
+def test_scans_that_multiply_matrices_are_not_formal(
+    place: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounding.v has scans of diagonal layers alone; what is no scan at all is computed letter by letter."""
+    monkeypatch.setenv("PATH", str(require_built()), prepend=":")
+    shown = run("verify", str(place / target), "--formal")
+    assert shown.code == 0
+    assert "[joint-closure] formal\n" in shown.out
+    assert "any evaluation order  [integer-exactness]\n" in shown.out
+    assert "any evaluation order  [integer-exactness] formal" not in shown.out
+    assert "nerode-check does not accept" not in shown.err
+    letter_by_letter = run("verify", str(place / "elman-relu"), "--formal")
+    assert "any evaluation order  [integer-exactness] formal" in letter_by_letter.out

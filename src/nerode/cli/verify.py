@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ from nerode.proofs import (
     levels,
     read_language,
     read_network,
+    scans_matrices,
 )
 from nerode.records import EXACT_NETWORK, RESULT, WEIGHTS, Folder, read_run, read_settlement
 from nerode.report import (
@@ -113,7 +115,7 @@ def verify(
         if rows:
             click.echo("\n".join(["what may be relied on:", *reliance_lines(rows)]))
         if formal:
-            click.echo(_trusted(result.claims, known))
+            click.echo(_trusted(folder, result.claims, known))
         if skipped:
             click.echo(skipped, err=True)
     # What holds in batches alone says nothing of a word that is read by itself.
@@ -231,11 +233,12 @@ def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
     sys.exit(0 if result.ok else 1)
 
 
-def _trusted(claims: Sequence[Claim], known: list[str]) -> str:
+def _trusted(folder: Path, claims: Sequence[Claim], known: list[str]) -> str:
     """The code that has to be believed, for the claims of each level."""
     believed = "Coq, its specification formal/Network.v and the extraction to OCaml"
     others = "" if set(known) == {FORMAL} else "; for all others the Python kernel"
-    refused = [c for c, level in zip(claims, known, strict=True) if level == CHECKED and formal_senses(c)]
+    spoken = functools.partial(formal_senses, matrices=scans_matrices(folder))
+    refused = [c for c, level in zip(claims, known, strict=True) if level == CHECKED and spoken(c)]
     if refused:
         click.echo(f"nerode-check does not accept: {'; '.join(map(claim_line, refused))}", err=True)
     return f"trusted for formal claims: {believed}{others} (docs/trust.md)"

@@ -38,7 +38,16 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.boxes import certify_boxes
     from nerode.proofs.certification import certify
-    from nerode.proofs.coq import CHECKED, FORMAL, CoqFile, NotPrintable, folder_to_coq, formal_senses, levels
+    from nerode.proofs.coq import (
+        CHECKED,
+        FORMAL,
+        CoqFile,
+        NotPrintable,
+        folder_to_coq,
+        formal_senses,
+        levels,
+        scans_matrices,
+    )
     from nerode.proofs.folder import (
         MODEL_FOLDER,
         check,
@@ -77,7 +86,9 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.boxes": "certify_boxes",
         "nerode.proofs.certification": "certify",
-        "nerode.proofs.coq": "CHECKED FORMAL CoqFile NotPrintable folder_to_coq formal_senses levels",
+        "nerode.proofs.coq": (
+            "CHECKED FORMAL CoqFile NotPrintable folder_to_coq formal_senses levels scans_matrices"
+        ),
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
             "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
