@@ -62,8 +62,15 @@ def test_all_words_to_length_eight_are_read() -> None:
     # The published model answers before the first letter, too.
     assert (found.words, found.length, found.word) == (2**9 - 1, 8, None)
     assert str(found) == "same answers on all words to length 8"
-    cut = compare_answers(first("tomita-4", "gla"), most=100)
+    # The states of a transformer hold the word, so that none of them is met twice.
+    cut = compare_answers(first("tomita-1", "transformer-nope"), most=100)
     assert (cut.words, cut.length) == (100, 5)
+
+
+def test_words_with_the_same_states_are_read_once() -> None:
+    """A model with few states is compared on all words of a length without reading them all."""
+    found = compare_answers(first("parity", "mamba-signed"), most=200)
+    assert (found.words, found.length, found.word) == (2**9 - 2, 8, None)
 
 
 def test_the_first_word_that_differs_is_named() -> None:

@@ -35,6 +35,7 @@ from nerode.models.lower.published_blocks import (
     require_published,
 )
 from nerode.models.model import Model
+from nerode.models.native.calls import fixed_bits
 from nerode.models.network_module.decoder import legal_table
 from nerode.models.zoo import find_kind
 from nerode.network import Interpreter, LogitDecoder, Network, NetworkState
@@ -266,7 +267,7 @@ LENGTH = 8
 """Words up to this length are read."""
 
 MOST_WORDS = 20_000
-"""Words that are read, in shortlex order."""
+"""Words that are read, in shortlex order; those that lead to known states are not."""
 
 _BATCH = 1_024
 
@@ -276,8 +277,8 @@ class Explanation:
     """The outcome of a comparison of weights with their network.
 
     Attributes:
-        words: how many words both have read, in shortlex order; the empty one counts where both answer it.
-        length: they are all the words up to this length.
+        words: how many words were compared; the empty one counts where both answer it.
+        length: all words up to this length are among them.
         word: the first word on which the answers differ; None if there is none.
     """
 
@@ -291,14 +292,36 @@ class Explanation:
 
 @dataclass(slots=True)
 class _Level:
-    """Words of one length in shortlex order, with the states of both after each, and the answers."""
+    """Words of one length in shortlex order, with the states of both after each, and the answers.
+
+    Words with the same states, bit for bit, have the same future: the first stands for all of them, and
+    `counts` says how many they are.
+    """
 
     words: list[tuple[int, ...]]
+    counts: list[int]
     exact: list[NetworkState]
     state: State
     answers: list[Legal]
 
+    def add(self, part: _Level, known: dict[tuple[NetworkState, bytes], int]) -> None:
+        """Adds later words of the same length."""
+        fresh = []
+        for row, states in enumerate(zip(part.exact, _bits(part.state), strict=True)):
+            at = known.setdefault(states, len(self.counts))
+            if at < len(self.counts):
+                self.counts[at] += part.counts[row]
+            else:
+                fresh.append(row)
+                self.counts.append(part.counts[row])
+        self.words += [part.words[row] for row in fresh]
+        self.exact += [part.exact[row] for row in fresh]
+        self.answers += [part.answers[row] for row in fresh]
+        self.state = _joined(self.state, {name: value[fresh] for name, value in part.state.items()})
 
+
+@fixed_bits(1)
+@torch.no_grad()
 def compare_answers(
     lowered: Lowered, *, length: int = LENGTH, most: int = MOST_WORDS, budget: Budget | None = None
 ) -> Explanation:
@@ -319,46 +342,36 @@ def compare_answers(
         return Explanation(words=0, length=0)
     interpreter = Interpreter(network)
     read = 0
-    empty = _empty_scores(model)
+    empty = model.empty_scores()
     if empty is not None:
-        if not _agrees(empty, [network.decoder.empty]).all():
+        if not _agrees(empty[None], [network.decoder.empty]).all():
             return Explanation(words=0, length=0, word=())
         read = 1
-    predicts = _predicts(network.origin.construction)
-    level = _Level([()], [interpreter.start()], model.initial_state(1), [network.decoder.empty])
+    made_by = CONSTRUCTIONS.get(network.origin.construction)
+    predicts = made_by is not None and made_by.predicts_only
+    level = _Level([()], [1], [interpreter.start()], model.initial_state(1), [network.decoder.empty])
+    compared = read
     for reached in range(length):
-        following = _Level([], [], {}, [])
-        for part in _next_level(level, interpreter, model, most - read, predicts=predicts):
-            words, answers, scores, exact, state = part
-            wrong = (~_agrees(scores, answers)).nonzero()
+        following, known = _Level([], [], [], {}, []), dict[tuple[NetworkState, bytes], int]()
+        for part, scores in _next_level(level, interpreter, model, most - read, predicts=predicts):
+            wrong = (~_agrees(scores, part.answers)).nonzero()
             if len(wrong):
-                return Explanation(words=read, length=reached, word=words[int(wrong[0])])
-            read += len(words)
-            following.words += words
-            following.exact += exact
-            following.answers += answers
-            following.state = _joined(following.state, state)
+                return Explanation(words=compared, length=reached, word=part.words[int(wrong[0])])
+            read += len(part.words)
+            compared += sum(part.counts)
+            following.add(part, known)
             if budget.elapsed() > budget.seconds:
-                return Explanation(words=read, length=reached)
+                return Explanation(words=compared, length=reached)
         if read >= most or not following.words:
-            return Explanation(words=read, length=reached)
+            return Explanation(words=compared, length=reached)
         level = following
-    return Explanation(words=read, length=length)
+    return Explanation(words=compared, length=length)
 
 
-def _predicts(construction: str) -> bool:
-    """Whether a network is for valid prefixes only."""
-    return construction in CONSTRUCTIONS and CONSTRUCTIONS[construction].predicts_only
-
-
-_Part = tuple[list[tuple[int, ...]], list[Legal], Tensor, list[NetworkState], State]
-
-
-@torch.no_grad()
 def _next_level(
     level: _Level, interpreter: Interpreter, model: Model, most: int, *, predicts: bool
-) -> Iterator[_Part]:
-    """Yields the words that are one letter longer, in batches, with answers, scores and states.
+) -> Iterator[tuple[_Level, Tensor]]:
+    """Yields the words that are one letter longer, in batches, with their scores.
 
     A network for valid prefixes is asked of the letters alone that it calls legal.
     """
@@ -378,7 +391,8 @@ def _next_level(
         )
         stepped = [interpreter.step(level.exact[row], letter) for row, letter in part]
         words = [(*level.words[row], letter) for row, letter in part]
-        yield words, [answer.legal for _, answer in stepped], scores, [after for after, _ in stepped], state
+        after, answers = [after for after, _ in stepped], [answer.legal for _, answer in stepped]
+        yield _Level(words, [level.counts[row] for row, _ in part], after, state, answers), scores
 
 
 def _agrees(scores: Tensor, answers: list[Legal]) -> Tensor:
@@ -387,11 +401,12 @@ def _agrees(scores: Tensor, answers: list[Legal]) -> Tensor:
     return same & torch.isfinite(scores).all(-1)
 
 
-@torch.no_grad()
-def _empty_scores(model: Model) -> Tensor | None:
-    scores = model.empty_scores()
-    return None if scores is None else scores[None]
-
-
 def _joined(state: State, more: State) -> State:
     return {name: torch.cat([state[name], value]) for name, value in more.items()} if state else more
+
+
+def _bits(state: State) -> list[bytes]:
+    """The bits of each row of a state, which has at least one part."""
+    parts = [state[name].contiguous() for name in sorted(state) if state[name].numel()]
+    rows = [part.reshape(len(part), -1).view(torch.uint8) for part in parts]
+    return [row.numpy().tobytes() for row in torch.cat(rows, dim=1)]
