@@ -29,7 +29,7 @@ LINES = {
     "explorer": 1_956,
     "kernel": 8_308,
     "languages": 12_489,
-    "models": 23_729,
+    "models": 23_744,
     "network": 2_830,
     "proofs": 13_339,
     "records": 3_345,
