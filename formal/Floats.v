@@ -198,7 +198,7 @@ Definition metered : arithmetic Q :=
                    safe_with c (fmul b 1 :: map (fun x => fmul (fst x) (snd x)) l)
                 then sum fast b l else None)
     (fun g h w => if safe_with c [fmul g h; fmul w 1] then gated fast g h w else None)
-    (relu fast) (above fast).
+    (relu fast) (above fast) (entry fast).
 
 Lemma grid_proper g x y : x == y -> on_grid g x -> on_grid g y.
 Proof. intros E [m F]. exists m. now rewrite <- E. Qed.
@@ -254,6 +254,7 @@ Proof.
   - intros v w E. rewrite (Frelu H). apply orel_some. rewrite (Qle_bool_proper _ E).
     destruct (Qle_bool w 0); [reflexivity|assumption].
   - intros v w c E. rewrite (Fabove H). apply orel_some. now rewrite (Qle_bool_proper _ E).
+  - intros l m L i. rewrite (Fentry H). now apply quick_rel.
 Qed.
 End Format.
 
@@ -264,7 +265,8 @@ Hypothesis rnd_exact : forall x, fits f x -> rnd x == x.
 Definition chain (b : Q) (l : list (Q * Q)) : tree := fold_right (fun x t => Fused (fst x) (snd x) t) (Leaf b 1) l.
 Definition a_machine : arithmetic Q :=
   Arithmetic (fun c => Some (rnd c)) (fun b l => Some (rounded rnd (chain b l)))
-    (fun g h w => Some (rounded rnd (Fused g h (Leaf w 1)))) (relu rational) (above rational).
+    (fun g h w => Some (rounded rnd (Fused g h (Leaf w 1)))) (relu rational) (above rational)
+    (entry rational).
 Lemma a_machine_ok : float_like f rnd a_machine.
 Proof.
   split; cbn [a_machine const sum gated relu above rational]; auto.
@@ -281,13 +283,8 @@ Section Check.
 Variables (f : format) (t : task) (N : network) (M : machine) (conf_eqb : conf M -> conf M -> bool) (conf_hash : conf M -> Z).
 Hypothesis conf_eqb_ok : forall x y, conf_eqb x y = true -> x = y.
 (* The check depends on no rounding and no machine: it is run once, in a cover of the metered arithmetic itself. *)
-Definition self : related (metered f) (metered f) eq.
-Proof.
-  split; intros; subst; try reflexivity; try apply orel_refl.
-  assert (l = m) as -> by (clear -H; induction H as [|[? ?] [? ?] ? ? [? ?]]; cbn in *; congruence). apply orel_refl.
-Qed.
 Definition check_float (most : nat) : bool :=
-  check (@joint Q Q (metered f) (metered f) eq self qeqb mix qeqb_ok t N M conf_eqb conf_hash conf_eqb_ok) most.
+  check (@joint Q Q (metered f) (metered f) eq (self_related _) qeqb mix qeqb_ok t N M conf_eqb conf_hash conf_eqb_ok) most.
 Theorem check_float_sound most : check_float most = true -> exact_in f (fun F => correct_in F t N M).
 Proof.
   intros K rnd F P E H.

@@ -115,7 +115,8 @@ Definition forms (r : region) : arithmetic form :=
                 | _ => if at_most f r 0 then Some (0, []) else if at_most (form_scale (-1) f) r 0 then Some f else None end)
       (fun f c => match f with
                   | (d, []) => Some (negb (Qle_bool d c))
-                  | _ => if at_most f r c then Some false else if exceeds f r c then Some true else None end).
+                  | _ => if at_most f r c then Some false else if exceeds f r c then Some true else None end)
+      (@quick_entry form).
 
 Definition means (n : list Q) (f : form) (q : Q) : Prop := eval f n == q.
 Lemma eval_const c n : eval (c, []) n == c.
@@ -147,6 +148,7 @@ Proof.
       * pose proof (at_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
       * pose proof (exceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto.
         apply Qle_bool_iff in L. lra.
+  - now apply quick_rel.
 Qed.
 
 (* Equality of cells. *)

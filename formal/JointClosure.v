@@ -21,7 +21,8 @@ Definition fmul (x y : Q) : Q :=
 Definition fast : arithmetic Q :=
   Arithmetic (fun c => Some (Qred c)) (fun b l => Some (fold_right (fun p s => fadd (fmul (fst p) (snd p)) s) (Qred b) l))
       (fun g h w => Some (fadd (fmul g h) w))
-      (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c))).
+      (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c)))
+      (@quick_entry Q).
 
 Lemma fadd_ok x y : fadd x y == x + y.
 Proof.
@@ -46,6 +47,7 @@ Proof.
   - apply orel_some. now rewrite fadd_ok, fmul_ok, H, H0, H1.
   - apply orel_some. rewrite (Qle_bool_proper _ H). destruct (Qle_bool w 0); [reflexivity|assumption].
   - apply orel_some. now rewrite (Qle_bool_proper _ H).
+  - now apply quick_rel.
 Qed.
 
 (* Equality and hashes of cells. *)

@@ -87,15 +87,16 @@ Record arithmetic (V : Type) := Arithmetic {
   sum : Q -> list (Q * V) -> option V;            (* a number plus multiples of values *)
   gated : V -> V -> V -> option V;                (* gate, state, write: gate * state + write *)
   relu : V -> option V;                           (* max(x, 0) *)
-  above : V -> Q -> option bool }.                (* whether a value is above a number *)
+  above : V -> Q -> option bool;                  (* whether a value is above a number *)
+  entry : list V -> nat -> option V }.            (* nth_error; named, so that a checker may look long lists up quickly *)
 
 Section Step.
 Variable V : Type.
 Variable O : arithmetic V.
 
-Definition row_value (table : list V) (r : row) : option V :=
-  vs <- traverse (fun t => v <- nth_error table (fst t) ;; Some (snd t, v)) (terms r) ;; sum O (bias r) vs.
-Definition map_values (m : affine_map) (table : list V) := traverse (row_value table) m.
+Definition row_value (value : nat -> option V) (r : row) : option V :=
+  vs <- traverse (fun t => v <- value (fst t) ;; Some (snd t, v)) (terms r) ;; sum O (bias r) vs.
+Definition map_values (m : affine_map) (table : list V) := traverse (row_value (entry O table)) m.
 Definition relu_values (m : affine_map) (table : list V) := vs <- map_values m table ;; traverse (relu O) vs.
 
 Definition activate (f : activation) (vs : list V) :=
@@ -159,7 +160,7 @@ Definition do_move (m : move) (a : letter) (table h : list V) : option (list V) 
 
 (* One layer at one letter, from the stream and its old state to its new state and the longer stream. *)
 Definition layer_step (l : layer) (a : letter) (stream h : list V) : option (list V * list V) :=
-  r <- traverse (nth_error stream) (reads l) ;;
+  r <- traverse (entry O stream) (reads l) ;;
   u <- relu_values (units l) r ;;
   new <- do_move (recurrence l) a (r ++ u) h ;;
   let inside := r ++ new ++ (if exposes_previous l then h else []) in
@@ -202,10 +203,10 @@ Fixpoint leads (p : V * answer) (ps : list (V * answer)) : option unit :=
 Definition answer_of (d : decoder) (stream : list V) : option answer :=
   match d with
   | Scores rs us rows =>
-      r <- traverse (nth_error stream) rs ;; u <- relu_values us r ;;
+      r <- traverse (entry O stream) rs ;; u <- relu_values us r ;;
       vs <- map_values rows (r ++ u) ;; traverse (fun v => above O v (1 # 2)) vs
   | Points rs ps =>
-      r <- traverse (nth_error stream) rs ;;
+      r <- traverse (entry O stream) rs ;;
       all <- traverse (fun p => v <- dot (fst p) r ;; Some (v, snd p)) ps ;;
       match all with
       | [] => None
@@ -236,7 +237,8 @@ End Step.
 Definition rational : arithmetic Q :=
   Arithmetic (fun q => Some q) (fun b l => Some (fold_right (fun p s => fst p * snd p + s) b l))
     (fun g h w => Some (g * h + w))
-    (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c))).
+    (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c)))
+    (@nth_error Q).
 Definition answer_after := answer_in rational.
 
 (* ---- 4. Languages ---- *)

@@ -125,7 +125,8 @@ Definition pforms (r : region) : arithmetic pform :=
                 | _ => if pat_most x r 0 then Some (plain_form (0, [])) else if pat_most (pscale (-1) x) r 0 then Some x else None end)
       (fun x c => match snd x with
                   | [] => above (forms r) (fst x) c
-                  | _ => if pat_most x r c then Some false else if pexceeds x r c then Some true else None end).
+                  | _ => if pat_most x r c then Some false else if pexceeds x r c then Some true else None end)
+      (@quick_entry pform).
 
 Lemma peval_plain f n : peval (plain_form f) n == eval f n.
 Proof. unfold peval, plain_form. cbn. ring. Qed.
@@ -156,6 +157,7 @@ Proof.
     + destruct (pat_most _ r d) eqn:A; [|destruct (pexceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
       * pose proof (pat_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
       * pose proof (pexceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto. apply Qle_bool_iff in L. lra.
+  - now apply quick_rel.
 Qed.
 
 (* states with and without parts *)

@@ -42,7 +42,8 @@ Record float_like (f : format) (rnd : Q -> Q) (F : arithmetic Q) : Prop := Float
     exists y, sum F b l = Some y /\ by_tree rnd (b * 1 :: map (fun x => fst x * snd x) l) y;
   Fgated : forall g h w, exists y, gated F g h w = Some y /\ by_tree rnd [g * h; w * 1] y;
   Frelu : forall x, relu F x = Some (if Qle_bool x 0 then 0 else x);
-  Fabove : forall x c, above F x c = Some (negb (Qle_bool x c)) }.
+  Fabove : forall x c, above F x c = Some (negb (Qle_bool x c));
+  Fentry : forall l i, entry F l i = nth_error l i }.
 
 (* A claim holds in a format, step by step, in any order of every sum. *)
 Definition exact_in (f : format) (claim : arithmetic Q -> Prop) : Prop :=
@@ -63,7 +64,7 @@ Section Parallel.
 Variables (rnd : Q -> Q) (F : arithmetic Q).
 (* a layer before and after its recurrence, see layer_step in Network.v *)
 Definition read_inputs (l : layer) (stream : list Q) : option (list Q * list Q) :=
-  r <- traverse (nth_error stream) (reads l) ;; u <- relu_values F (units l) r ;; Some (r, u).
+  r <- traverse (entry F stream) (reads l) ;; u <- relu_values F (units l) r ;; Some (r, u).
 Definition write_outputs (l : layer) (r new old stream : list Q) : option (list Q) :=
   let inside := r ++ new ++ (if exposes_previous l then old else []) in
   s <- relu_values F (readout_units l) inside ;; out <- map_values F (readout l) (inside ++ s) ;; Some (stream ++ out).

@@ -137,7 +137,7 @@ Definition scan_metered : arithmetic Q :=
   Arithmetic (const (metered f)) (sum (metered f))
     (fun g h w => v <- gated (metered f) g h w ;;
        if unit_b g && on_grid_b w && small_b c h && small_b c v then Some v else None)
-    (relu (metered f)) (above (metered f)).
+    (relu (metered f)) (above (metered f)) (entry (metered f)).
 Lemma on_grid_b_ok x : on_grid_b x = true -> on_grid k x.
 Proof.
   unfold on_grid_b. destruct (grid_of x) as [g|] eqn:E; [|discriminate]. rewrite Nat.leb_le. intros L.
@@ -152,7 +152,7 @@ Lemma unit_b_ok a : unit_b a = true -> is_unit a.
 Proof. unfold unit_b, is_unit. rewrite !orb_true_iff, !Qeq_bool_iff. tauto. Qed.
 Lemma scan_metered_ok F : float_like f rnd F -> related scan_metered F Qeq.
 Proof.
-  intros H. pose proof (metered_ok rnd_proper rnd_exact H) as R. destruct R as [Rc Rs Rg Rr Ra].
+  intros H. pose proof (metered_ok rnd_proper rnd_exact H) as R. destruct R as [Rc Rs Rg Rr Ra Re].
   split; auto. intros g g' h h' x x' Eg Eh Ex. cbn [scan_metered gated].
   intros v. destruct (gated (metered f) g h x) as [u|] eqn:G; cbn [bind]; [|discriminate].
   destruct (_ && _ && _ && _); [|discriminate]. intros E; injection E as <-. exact (Rg _ _ _ _ _ _ Eg Eh Ex u G).
@@ -234,7 +234,7 @@ Lemma split_step l a s h new out : layer_step scan_metered l a s h = Some (new, 
   exists r u, read_inputs scan_metered l s = Some (r, u) /\ do_move scan_metered (recurrence l) a (r ++ u) h = Some new /\
   write_outputs scan_metered l r new h s = Some out.
 Proof.
-  unfold layer_step, read_inputs, write_outputs. destruct (traverse (nth_error s) (reads l)) as [r|]; cbn [bind]; [|discriminate].
+  unfold layer_step, read_inputs, write_outputs. destruct (traverse (entry scan_metered s) (reads l)) as [r|]; cbn [bind]; [|discriminate].
   destruct (relu_values scan_metered (units l) r) as [u|]; cbn [bind]; [|discriminate].
   destruct (do_move scan_metered (recurrence l) a (r ++ u) h) as [n|] eqn:D; cbn [bind]; [|discriminate].
   destruct (relu_values scan_metered (readout_units l) _) as [x|] eqn:X; cbn [bind]; [|discriminate].
@@ -336,12 +336,6 @@ Proof.
     destruct ans; auto. cbn [last]. clear. revert a0. induction ans; cbn [last]; auto.
 Qed.
 End Transpose.
-
-Lemma self_related V (O : arithmetic V) : related O O eq.
-Proof.
-  split; intros; subst; try apply orel_refl.
-  assert (l = m) as -> by (clear -H; induction H as [|[? ?] [? ?] ? ? [? ?]]; cbn in *; congruence). apply orel_refl.
-Qed.
 
 Section Check.
 Variables (f : format) (k : nat) (t : task) (N : network) (M : machine) (conf_eqb : conf M -> conf M -> bool) (conf_hash : conf M -> Z).
