@@ -18,9 +18,10 @@ from nerode.kernel.domains.spans import SpanRows
 from nerode.kernel.domains.unknowns import UnknownsCell, UnknownsDomain
 from nerode.kernel.domains.words import WordUnits
 from nerode.kernel.guard import PlainStep, PointGuard
+from nerode.kernel.numbers import Irrational
 from nerode.kernel.step import ColumnRows, ExactArithmetic
 from nerode.kernel.work import WorkBudget, WorkCount
-from tests.kernel.cases import compiled
+from tests.kernel.cases import affine, compiled
 from tests.kernel.test_covers import DOMAINS, STACK, found
 
 Json = Any
@@ -73,6 +74,68 @@ def test_a_start_that_is_compared_with_another_scale_is_refused(monkeypatch: pyt
     monkeypatch.setattr(UnknownsDomain, "start", _scaled_start)
     assert "contradicts itself: the start" in _shown(network, language, method, description)
     monkeypatch.setattr(PointGuard, "at_start", lambda *_: None)
+    assert _shown(network, language, method, description) == "", "the fault itself accepts the network"
+
+
+def turned_counter() -> tuple[Json, Json, str, Json]:
+    """A counter n of letters, turned by i: a word may go on while 4 - n + Re(i·n) is above 1/2.
+
+    So nothing may follow four letters. Whoever takes i·n for n reads 4 for ever; up to three letters the
+    counter is a number in the cover, and beyond it an unknown.
+    """
+    network, language = compiled("parity", "diagonal-signed")
+    language["definition"] = {
+        "form": "dfa",
+        "alphabet": ["a"],
+        "start": 0,
+        "accepting": [0],
+        "transitions": [[0]],
+    }
+    layer = {
+        **network["layers"][0],
+        "reads": ["a"],
+        "state": ["n"],
+        "start": ["0"],
+        "units": affine(1, [], []),
+        "recurrence": {
+            "kind": "diagonal",
+            "gate": affine(1, [[]], ["1"]),
+            "write": affine(1, [[[0, "1"]]], ["0"]),
+        },
+        "readout_units": affine(2, [], []),
+        "outputs": ["n", "turned"],
+        "readout": affine(2, [[[1, "1"]], [[1, "e(1/4)"]]], ["0", "0"]),
+        "exposes_previous": False,
+        "complex_state": False,
+    }
+    network |= {
+        "alphabet": ["a"],
+        "embedding": {"directions": ["a"], "vectors": [["1"]]},
+        "layers": [layer],
+        "decoder": {
+            "kind": "points",
+            "reads": ["a", "n", "turned"],
+            "points": [["4", "-1", "1"], ["1/2", "0", "0"]],
+            "answers": [["a", "$"], []],
+            "empty": ["a", "$"],
+        },
+    }
+    counter = {"start": 0, "increments": [1], "points": [0, 2]}
+    description = {"task": "predict", "counters": [counter], "affine": {"1:n": [0, [1]]}}
+    return network, language, "counter-invariant", description
+
+
+def test_complex_multiples_that_are_taken_for_real_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What let a network pass that is wrong on every word, for a method that is still there."""
+    network, language, method, description = turned_counter()
+    assert "after aaaa the network says {}" in _shown(network, language, method, description)
+    monkeypatch.setattr("nerode.kernel.covers.find_failing_word", lambda *_, **__: None)
+    assert "meets an unknown value" in _shown(network, language, method, description)
+    monkeypatch.setattr(
+        "nerode.kernel.domains.forms.known_rational", lambda v: 1 if isinstance(v, Irrational) else v
+    )
+    assert "contradicts itself: at a point" in _shown(network, language, method, description)
+    monkeypatch.setattr(PointGuard, "_look", lambda *_: None)
     assert _shown(network, language, method, description) == "", "the fault itself accepts the network"
 
 
