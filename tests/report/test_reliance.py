@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
+
 from nerode.kernel import EXACT, FRAGILE, PREDICT, STEP_BY_STEP, TESTED, UNDER_NOISE, UP_TO_LENGTH, Claim
+from nerode.proofs.replay.table import METHODS, REPLAYS
 from nerode.report import reliance_lines, reliance_markdown, reliance_objects, reliance_rows
+from nerode.report.reliance import settled_rows
 
 BITS = Claim(
     scope=STEP_BY_STEP,
@@ -32,11 +36,26 @@ def test_each_kind_of_claim() -> None:
     exact = Claim(scope=EXACT, method="boxes", task=PREDICT, covers="All.")
     assert row(exact) == ("every answer after every prefix", "of any length", "exact", "the kernel")
     assert row(exact, levels=["formal"])[3] == "Coq and formal/Network.v"
+    assert row(BITS, levels=["formal"])[3] == "Coq and formal/Network.v, Rounding.v"
     noisy = replace(exact, scope=UNDER_NOISE, eps=Fraction(1, 4), method="state-boxes")
     assert row(noisy)[2] == "exact, under noise below 0.25"
     assert row(noisy, lifted=True)[3] == "the kernel, proofs/replay/lift.py"
     short = replace(BITS, scope=UP_TO_LENGTH, length=1_200)
     assert row(short)[1] == "up to 1,200 letters"
+
+
+@pytest.mark.parametrize("method", REPLAYS)
+def test_every_replay_is_named(method: str) -> None:
+    """The kernel alone checks no claim about weights."""
+    assert "proofs/replay/" in row(replace(BITS, method=method))[3]
+    settled = {
+        "status": "proved",
+        "dtype": "float32",
+        "noise": None,
+        "method": METHODS[method],
+        "words": "all words",
+    }
+    assert "proofs/replay/" in settled_rows(settled)[0][-1]
 
 
 def test_what_is_less_than_it_looks_is_said() -> None:

@@ -235,7 +235,8 @@ def _verify_polished(folder: Path, as_json: bool, budget: Budget) -> NoReturn:
 
 def _trusted(folder: Path, claims: Sequence[Claim], known: list[str]) -> str:
     """The code that has to be believed, for the claims of each level."""
-    believed = "Coq, its specification formal/Network.v and the extraction to OCaml"
+    read = "formal/Network.v, Reader.v; Rounding.v for floats"
+    believed = f"Coq, its specification ({read}) and the extraction to OCaml"
     others = "" if set(known) == {FORMAL} else "; for all others the Python kernel"
     spoken = functools.partial(formal_senses, matrices=scans_matrices(folder))
     refused = [c for c, level in zip(claims, known, strict=True) if level == CHECKED and spoken(c)]

@@ -30,6 +30,7 @@ _BELIEVED = {
     "bit-closure": "proofs/replay/bits.py, torch here",
     "fading-boxes": "proofs/replay/fading.py, torch here",
     "attention-rounding": "proofs/replay/attention/",
+    "exact-sums": f"{_KERNEL}, proofs/replay/sums.py and forms.py",
 }
 """The code that checks claims about weights, by the method of the proof."""
 
@@ -38,6 +39,7 @@ _SETTLED_BY = {
     "fading": _BELIEVED["fading-boxes"],
     "heads": _BELIEVED["attention-rounding"],
     "boxes": f"{_KERNEL}, proofs/replay/lift.py",
+    "sums": _BELIEVED["exact-sums"],
 }
 """The same by the names that settlements have for methods."""
 
@@ -63,6 +65,8 @@ def reliance_rows(
     for number, claim in enumerate(claims):
         level = levels[number] if number < len(levels) else ""
         believed = _COQ if level == FORMAL else _BELIEVED.get(claim.method, _KERNEL)
+        if level == FORMAL and claim.dtype is not None:
+            believed = f"{_COQ}, Rounding.v"
         if lifted and claim.method == STATE_BOXES:
             believed = f"{_KERNEL}, proofs/replay/lift.py"
         rows.append((about, _what(claim), _lengths(claim), _arithmetic(claim), believed))
