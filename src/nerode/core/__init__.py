@@ -10,7 +10,6 @@ from nerode.core.doors import attach
 if TYPE_CHECKING:
     from nerode.core.budget import TABLES, Budget, budgeted_property, charge, enforce, started
     from nerode.core.config import (
-        PLUGIN_GROUPS,
         Reference,
         Registry,
         Work,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
         DTYPES,
         Cyclotomic,
         Exact,
-        FloatFormat,
         cosine,
         exact_sum,
         imaginary_part,
@@ -64,7 +62,6 @@ if TYPE_CHECKING:
     from nerode.core.files import (
         MARK,
         Disk,
-        Json,
         claim_file,
         claim_folder,
         decode_text,
@@ -87,20 +84,18 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.core.budget": "TABLES Budget budgeted_property charge enforce started",
-        "nerode.core.config": (
-            "PLUGIN_GROUPS Reference Registry Work add_plugins from_mapping stream to_mapping work"
-        ),
-        "nerode.core.doors": ("Displays MissingExtra Shown attach in_form load_extra missing_extra to_frame"),
+        "nerode.core.config": "Reference Registry Work add_plugins from_mapping stream to_mapping work",
+        "nerode.core.doors": "Displays MissingExtra Shown attach in_form load_extra missing_extra to_frame",
         "nerode.core.errors": (
             "BudgetExceeded FormatError InputError NerodeError NotCompilable PatternError UnknownName plural"
         ),
         "nerode.core.exact": (
-            "DTYPES Cyclotomic Exact FloatFormat cosine exact_sum imaginary_part inverse is_rational "
+            "DTYPES Cyclotomic Exact cosine exact_sum imaginary_part inverse is_rational "
             "read_exact read_fraction real_part root_of_unity simplify sine square_root to_complex to_float "
             "write_exact"
         ),
         "nerode.core.files": (
-            "MARK Disk Json claim_file claim_folder decode_text excerpt is_own open_stream parse_json "
+            "MARK Disk claim_file claim_folder decode_text excerpt is_own open_stream parse_json "
             "read_bytes read_json read_json_lines read_lines read_text whole_folder write_atomically"
         ),
         "nerode.core.roots_of_unity": "prime_factors",

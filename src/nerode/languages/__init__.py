@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nerode.languages.dfa import Dfa
     from nerode.languages.language import Language, Legal, RegularLanguage
     from nerode.languages.moore import Moore
-    from nerode.languages.notation import distinct_subtrees
     from nerode.languages.operations import (
         complement,
         difference,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
         IN,
         NO_ANSWER,
         NOTHING,
-        OUT,
         OUTSIDE,
         UNASKED,
         LanguageQuestion,
@@ -70,13 +68,12 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.languages.dfa": "Dfa",
         "nerode.languages.language": "Language Legal RegularLanguage",
         "nerode.languages.moore": "Moore",
-        "nerode.languages.notation": "distinct_subtrees",
         "nerode.languages.operations": (
             "complement difference distinguishing_word intersection is_equivalent left_quotient "
             "over_one_alphabet prefix_closure reverse right_quotient union with_alphabet"
         ),
         "nerode.languages.questions": (
-            "IN NO_ANSWER NOTHING OUT OUTSIDE UNASKED LanguageQuestion MooreQuestion Question "
+            "IN NO_ANSWER NOTHING OUTSIDE UNASKED LanguageQuestion MooreQuestion Question "
             "describe_question question_from_description answer_names answer_text asked_of legal_bits "
             "legal_text"
         ),

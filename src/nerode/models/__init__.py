@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         DiagonalTransition,
         HouseholderTransition,
         LinearReading,
-        Norm,
         SequenceLayer,
         State,
         Surroundings,
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
         MOST_STATES,
         Layered,
         OwnLayer,
-        OwnModel,
-        StatefulModule,
         as_layered,
         is_stateful,
         measure_transitions,
@@ -62,7 +59,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "nerode.models.architectures.mamba": "RoundedMemory",
         "nerode.models.base": (
-            "DenseTransition DiagonalTransition HouseholderTransition LinearReading Norm "
+            "DenseTransition DiagonalTransition HouseholderTransition LinearReading "
             "SequenceLayer State Surroundings"
         ),
         "nerode.models.config": "ModelConfig model_config spec_config",
@@ -73,8 +70,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.native.calls": "coarse_products fixed_bits num_threads share_threads",
         "nerode.models.outside": "TokenModule WordModule adapt_module hash_module require_model takes_state",
         "nerode.models.own_models": (
-            "MOST_STATES Layered OwnLayer OwnModel StatefulModule as_layered is_stateful measure_transitions "
-            "step_derivative"
+            "MOST_STATES Layered OwnLayer as_layered is_stateful measure_transitions step_derivative"
         ),
         "nerode.models.published": "configuration",
         "nerode.models.shared_terms": "SharedTerms add_optional sharing",

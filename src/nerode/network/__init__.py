@@ -13,7 +13,7 @@ from nerode.network.affine import (
     multiplied,
     zero_map,
 )
-from nerode.network.attention import HEAD_KINDS, AttentionHeads
+from nerode.network.attention import AttentionHeads
 from nerode.network.cells import CELL_GATES, CELL_STATES, GatedCell, Squashed
 from nerode.network.choices import ByChoice, ColumnTable, FactorTable, RowTable
 from nerode.network.json_form import (
@@ -22,7 +22,6 @@ from nerode.network.json_form import (
     network_from_json,
     network_hash,
     network_parts,
-    network_text,
     network_to_json,
 )
 from nerode.network.moves import Fixed, Gated, Recurrence

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from nerode.proofs.coq import (
         CHECKED,
         FORMAL,
-        CoqFile,
         NotPrintable,
         folder_to_coq,
         formal_senses,
@@ -73,7 +72,7 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.polished_checker import check_polished
     from nerode.proofs.proving import Unproved
-    from nerode.proofs.state_boxes import SMALLEST_NOISE, STATE_BOXES, certify_state_boxes
+    from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes
     from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
 __getattr__, __dir__, __all__ = attach(
@@ -87,7 +86,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.boxes": "certify_boxes",
         "nerode.proofs.certification": "certify",
         "nerode.proofs.coq": (
-            "CHECKED FORMAL CoqFile NotPrintable folder_to_coq formal_senses levels scans_matrices"
+            "CHECKED FORMAL NotPrintable folder_to_coq formal_senses levels scans_matrices"
         ),
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
@@ -98,7 +97,7 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.polished_checker": "check_polished",
         "nerode.proofs.proving": "Unproved",
-        "nerode.proofs.state_boxes": "SMALLEST_NOISE STATE_BOXES certify_state_boxes",
+        "nerode.proofs.state_boxes": "STATE_BOXES certify_state_boxes",
         "nerode.proofs.windows": "MemorisationBound find_fragile_words find_window memorisation_bound",
     },
 )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         Forgetting,
         LayerSpectrum,
         MetricAutomaton,
-        Source,
         Spectrum,
         StateClusters,
         analysis_json,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
         HistoryRow,
         LengthScore,
         ModelClaim,
-        NotFinite,
         RunRecord,
         claims_to_json,
         extrapolates_to,
@@ -82,9 +80,7 @@ if TYPE_CHECKING:
         untrusted_code,
     )
     from nerode.records.store import (
-        LAST,
         RESULT,
-        RunAttempt,
         RunFailure,
         RunOutline,
         RunOutput,
@@ -133,14 +129,14 @@ __getattr__, __dir__, __all__ = attach(
     {
         "nerode.records.analysis": (
             "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
-            "Source Spectrum StateClusters analysis_json"
+            "Spectrum StateClusters analysis_json"
         ),
         "nerode.records.leases": (
             "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
         ),
         "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
         "nerode.records.run_record": (
-            "REFUTED TESTED AxisScore Divergence HistoryRow LengthScore ModelClaim NotFinite RunRecord "
+            "REFUTED TESTED AxisScore Divergence HistoryRow LengthScore ModelClaim RunRecord "
             "claims_to_json extrapolates_to first_failing_length first_prefixes join_scores unexamined"
         ),
         "nerode.records.settlement": (
@@ -153,7 +149,7 @@ __getattr__, __dir__, __all__ = attach(
             "parse_assignments read_toml refuse_code untrusted_code"
         ),
         "nerode.records.store": (
-            "LAST RESULT RunAttempt RunFailure RunOutline RunOutput RunStore claim_store find_run list_runs "
+            "RESULT RunFailure RunOutline RunOutput RunStore claim_store find_run list_runs "
             "prune read_metrics read_result read_run removable run_name"
         ),
         "nerode.records.subject": (

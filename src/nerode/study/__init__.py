@@ -10,8 +10,6 @@ from nerode.core import attach
 if TYPE_CHECKING:
     from nerode.study.atlas import Study, StudyCache, for_all_languages, study_language, study_named
     from nerode.study.check import (
-        LanguageProfile,
-        LanguageVerdicts,
         check_language,
         check_object,
         profile_language,
@@ -28,10 +26,8 @@ if TYPE_CHECKING:
     )
     from nerode.study.networks import (
         TARGETS,
-        MemorisationStudy,
         NetworkStudy,
         Question,
-        Search,
         add_claims,
         all_targets,
         prove_network,
@@ -57,11 +53,9 @@ if TYPE_CHECKING:
         read_run_files,
         run_item,
         settled_run,
-        task_title,
     )
     from nerode.study.trained import (
         READINGS,
-        Disagreement,
         TheoryOfRuns,
         TrainingOutcome,
         architectures_of,
@@ -86,19 +80,19 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.study.atlas": "Study StudyCache for_all_languages study_language study_named",
-        "nerode.study.check": "LanguageProfile LanguageVerdicts check_language check_object profile_language",
+        "nerode.study.check": "check_language check_object profile_language",
         "nerode.study.conclusions": "conclude_model conclude_table conclude_task",
         "nerode.study.eggboxes": "PARTS Box EggCell ElementPlaces LanguagePart draw_eggboxes language_part",
         "nerode.study.networks": (
-            "TARGETS MemorisationStudy NetworkStudy Question Search add_claims all_targets prove_network "
+            "TARGETS NetworkStudy Question add_claims all_targets prove_network "
             "study_memorisation study_network study_networks summarise"
         ),
         "nerode.study.runs": (
             "LIST_HEADINGS MEASURES RESULT_KEYS LeftOut ModelGroup RunFile Runs TaskGroup find_runs "
-            "group_runs labelled_groups list_row read_run_file read_run_files run_item settled_run task_title"
+            "group_runs labelled_groups list_row read_run_file read_run_files run_item settled_run"
         ),
         "nerode.study.trained": (
-            "READINGS Disagreement TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "
+            "READINGS TheoryOfRuns TrainingOutcome architectures_of declared_verdicts "
             "find_disagreements read_experiments read_runs summarise_verdict works_of verdict_of_task"
         ),
         "nerode.study.words": "LengthCount count_by_length example_word first_words random_word shorten",

@@ -1,12 +1,10 @@
 """Any model as a subject, the automaton that it computes, and its settlement."""
 
-from nerode.analysis.asking.answers import ASK_PARTS, LearnedAutomaton, ModelAnswer, ask, settle_about
+from nerode.analysis.asking.answers import ASK_PARTS, ask, settle_about
 from nerode.analysis.asking.models import model, softmax, with_language
 
 __all__ = [
     "ASK_PARTS",
-    "LearnedAutomaton",
-    "ModelAnswer",
     "ask",
     "model",
     "settle_about",

@@ -2,7 +2,6 @@
 
 from nerode.analysis.settle.keeping import (
     confirmed_settlement,
-    load_for_task,
     replay_settlement,
     settle_folder,
     settled_or_new,
@@ -13,7 +12,6 @@ from nerode.proofs.floats import SettleSettings
 __all__ = [
     "SettleSettings",
     "confirmed_settlement",
-    "load_for_task",
     "replay_settlement",
     "settle",
     "settle_folder",

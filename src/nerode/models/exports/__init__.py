@@ -10,10 +10,8 @@ if TYPE_CHECKING:
     from nerode.models.exports.module_graph import module_to_onnx
     from nerode.models.exports.onnx_graph import ELEMENTS, to_onnx, write_onnx
     from nerode.models.exports.whole_models import (
-        EXPORT_FORMS,
         NOTE_FILE,
         NOTE_FORMAT,
-        ExportReport,
         write_export,
     )
 
@@ -24,6 +22,6 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.exports.library_folders": "write_library_folder write_torch_folder",
         "nerode.models.exports.module_graph": "module_to_onnx",
         "nerode.models.exports.onnx_graph": "ELEMENTS to_onnx write_onnx",
-        "nerode.models.exports.whole_models": "EXPORT_FORMS NOTE_FILE NOTE_FORMAT ExportReport write_export",
+        "nerode.models.exports.whole_models": "NOTE_FILE NOTE_FORMAT write_export",
     },
 )

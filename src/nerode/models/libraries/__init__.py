@@ -7,14 +7,12 @@ from nerode.core import attach
 if TYPE_CHECKING:
     from nerode.models.libraries.formats import FORMATS, load_causal
     from nerode.models.libraries.importing import (
-        ForeignModel,
         compare_foreign,
-        library_weights,
         map_foreign,
         read_foreign,
         with_letters,
     )
-    from nerode.models.libraries.places import Place, fill_ours, give_theirs
+    from nerode.models.libraries.places import fill_ours
     from nerode.models.libraries.source import (
         LibraryFiles,
         choose_letters,
@@ -26,10 +24,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "nerode.models.libraries.importing": (
-            "ForeignModel compare_foreign library_weights map_foreign read_foreign with_letters"
-        ),
-        "nerode.models.libraries.places": "Place fill_ours give_theirs",
+        "nerode.models.libraries.importing": "compare_foreign map_foreign read_foreign with_letters",
+        "nerode.models.libraries.places": "fill_ours",
         "nerode.models.libraries.formats": "FORMATS load_causal",
         "nerode.models.libraries.source": (
             "LibraryFiles choose_letters longest_input read_library_files read_state"

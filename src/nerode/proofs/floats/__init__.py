@@ -26,7 +26,6 @@ from nerode.proofs.runner import make_runner, nan_rows, to_rows
 from nerode.proofs.settle import (
     BOXES,
     CLOSURE,
-    FADING,
     LETTERS_FOR_SHORTENING,
     MOST_STATES,
     WORDS,
@@ -42,7 +41,6 @@ __all__ = [
     "BOXES",
     "CALL",
     "CLOSURE",
-    "FADING",
     "LETTERS_FOR_SHORTENING",
     "MOST_STATES",
     "WORDS",
