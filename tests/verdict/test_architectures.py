@@ -109,6 +109,12 @@ def test_the_costs_of_the_slides(name: str, training: str, inference: str) -> No
         ("deltanet+transformer-periodic", "(aa)*", "finite-precision", "yes"),
         ("hgrn2+transformer-periodic", "parity", "ieee", "no"),
         ("mamba+s4d", "parity", "finite-precision", "no"),
+        # Recurrences of two kinds: each settles; rounding turns the delta rule.
+        ("mamba+deltanet", "parity", "finite-precision", "no"),
+        ("mamba+deltanet", "parity", "ieee", "yes"),
+        ("mamba+griffin", "parity", "exact", "no"),
+        ("mamba+griffin", "parity", "ieee", "no"),
+        ("mamba+deltanet", "parity", "exact", "open"),
     ],
 )
 def test_a_stack_is_decided_by_its_parts(stack: str, language: str, sense: str, expected: str) -> None:

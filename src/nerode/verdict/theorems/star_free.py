@@ -32,6 +32,7 @@ from nerode.verdict.theorems.base import (
     IEEE,
     SARROF,
     TAME,
+    hybrid_of,
     no,
     yes,
 )
@@ -55,6 +56,8 @@ def _bounded_dyck_size(facts: Facts, architecture: Architecture) -> Size:
         return Size(layers=1, width=1)
     return Size(layers=2, width=1 + depth * bits, note=f"1 + {depth}·{bits}")
 
+
+_nonnegative = linear & diagonal & nonnegative
 
 ROWS = (
     yes(
@@ -137,7 +140,7 @@ ROWS = (
         statement="Linear recurrences with nonnegative eigenvalues are aperiodic for every convex covering: "
         "they implement no alternating function.",
         language=regular & ~star_free,
-        architecture=linear & diagonal & nonnegative,
+        architecture=_nonnegative | hybrid_of(_nonnegative),
         senses=EXACT,
         reference=Reference("Dankowiakowski2025", "Theorem 9"),
         provenance=Provenance.READ,
