@@ -39,7 +39,7 @@ LINES = {
     "sweeps": 1_083,
     "tasks": 3_701,
     "training": 3_330,
-    "verdict": 5_353,
+    "verdict": 5_356,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
