@@ -51,10 +51,30 @@ def test_a_rule_of_probability_zero_only_makes_a_word_known() -> None:
     assert model.distribution("a") == {2: 1}
 
 
+def test_a_star_is_any_word_and_gives_way_to_named_ones() -> None:
+    model = parse_rules("* b -> c\na * -> b : 1/2\na * -> $ : 1/2\na b -> a\n* * -> b")
+    said = {
+        (x, y): {model.vocabulary.symbols[w] if w < model.end else "$" for w in model.distribution((x, y))}
+        for x in "abc"
+        for y in "abc"
+    }
+    named, last, first, other = {"a"}, {"c"}, {"b", "$"}, {"b"}
+    assert said == {
+        **{(x, y): other for x in "bc" for y in "ac"},
+        **{("a", y): first for y in "ac"},
+        **{(x, "b"): last for x in "bc"},
+        ("a", "b"): named,
+    }
+    # The same rules with each context written out are the same model.
+    lines = [f"{x} {y} -> {word}" for (x, y), words in said.items() for word in sorted(words)]
+    assert parse_rules("\n".join(lines)) == model
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
         ("", None, "no rule"),
+        ("a b -> *", 1, "stands only in a context"),
         ("# only this\n", None, "no rule"),
         ("a b c", 1, "not a rule"),
         ("a -> b c", 1, "not a rule"),

@@ -2,7 +2,8 @@
 
 A rule per line, `w1 w2 w3 -> w4 : 1/7`. The end of the sentence is written `$`, a start mark in a context
 `<s>`. The probabilities of one context are exact and sum to 1, or are left out for all its rules, which makes
-them equally likely. Blank lines and lines that begin with `#` are skipped.
+them equally likely. Blank lines and lines that begin with `#` are skipped. A `*` in a context is any word: a
+skip-gram rule. Where several contexts fit, that with the fewest `*` counts, then that with later words.
 
 The JSON form has probabilities as text, so that they stay exact:
 
@@ -12,6 +13,7 @@ The JSON form has probabilities as text, so that they stay exact:
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from nerode.core import FormatError, InputError, read_json, read_text, write_atomically
+from nerode.core import FormatError, InputError, charge, read_json, read_text, write_atomically
 from nerode.languages.alphabet import END, Alphabet
 from nerode.languages.ngrams.arpa import read_arpa
 from nerode.languages.ngrams.backoff import BackoffModel, find_impossible
@@ -53,6 +55,9 @@ def parse_probability(text: str) -> Fraction:
 
 
 _FORM = "Write: w1 w2 w3 -> w4 : 1/7"
+
+ANY_WORD = "*"
+"""Any word of the vocabulary, in a context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +99,18 @@ def parse_rules(text: str, *, path: Path | str = "<rules>") -> NgramModel:
     vocabulary = _vocabulary(rules, path)
     numbers = {BOS_NAME: BOS, END: len(vocabulary)} | {word: i for i, word in enumerate(vocabulary)}
     table: dict[Context, dict[int, Fraction]] = {}
-    for context, group in by_context.items():
-        key = tuple(numbers[word] for word in context)
-        table[key] = {numbers[word]: p for word, p in _probabilities(group, path).items()}
+    for context in sorted(by_context, key=_openness):
+        shares = {numbers[word]: p for word, p in _probabilities(by_context[context], path).items()}
+        for words in itertools.product(*(vocabulary if w == ANY_WORD else (w,) for w in context)):
+            charge()
+            table.setdefault(tuple(numbers[word] for word in words), shares)
     pads = max(context.count(BOS_NAME) for context in by_context)
     return NgramModel.from_table(order=length + 1, vocabulary=vocabulary, table=table, pads=pads)
+
+
+def _openness(context: tuple[str, ...]) -> tuple[int, list[bool]]:
+    """Orders contexts with more named words first, then those whose named words come later."""
+    return context.count(ANY_WORD), [word == ANY_WORD for word in reversed(context)]
 
 
 def _parse_lines(lines: Iterable[str], path: Path | str) -> Iterable[Rule]:
@@ -123,6 +135,10 @@ def _parse_lines(lines: Iterable[str], path: Path | str) -> Iterable[Rule]:
 def _check_marks(context: tuple[str, ...], word: str, path: Path | str, line: int) -> None:
     if END in context:
         raise FormatError(f"nothing follows the end {END!r}", path=path, line=line)
+    if word == ANY_WORD:
+        raise FormatError(
+            f"{ANY_WORD!r} stands for any word, so it stands only in a context", path=path, line=line
+        )
     if word == BOS_NAME or BOS_NAME in context[context.count(BOS_NAME) :]:
         raise FormatError(
             f"a start mark {BOS_NAME} stands only at the beginning of a context", path=path, line=line
@@ -130,7 +146,7 @@ def _check_marks(context: tuple[str, ...], word: str, path: Path | str, line: in
 
 
 def _vocabulary(rules: list[Rule], path: Path | str) -> Alphabet:
-    words = {word for rule in rules for word in (*rule.context, rule.word)} - {BOS_NAME, END}
+    words = {word for rule in rules for word in (*rule.context, rule.word)} - {BOS_NAME, END, ANY_WORD}
     try:
         return Alphabet.of(words)
     except InputError as error:
