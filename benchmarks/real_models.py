@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from nerode.cli.models import LETTERS, MODEL, model_facts
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, NotCompilable, write_atomically
 from nerode.languages import Language, resolve_language
@@ -37,9 +36,10 @@ from nerode.languages.bestiary import BESTIARY
 from nerode.models import Model, read_model, save_model
 from nerode.models.lower import is_decoder, writer_of
 from nerode.network import LogitDecoder, Network
-from nerode.proofs import PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
+from nerode.proofs import MODEL_FOLDER, PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
 from nerode.proofs.floats import RealModel, make_architecture, write_real_model
 from nerode.proofs.replay import replay_network
+from nerode.study import LETTERS, model_facts
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
 FOLDER = Path("experiments/real-models")
@@ -140,7 +140,7 @@ def _written(language: Language, architecture: str, facts: Facts, limit: float) 
         replay = _replay_decoder if is_decoder(network) else _replay_layers
         more, tasks = replay(folder, found, language, limit)
         row |= more
-        model = read_model(folder / MODEL)
+        model = read_model(folder / MODEL_FOLDER)
         if isinstance(network.decoder, LogitDecoder):
             # Nothing is promised after fewer words than a context has, nor after words of no sentence.
             tasks, first = [VALID_PREFIXES], int(language.parameters["n"]) - 1
@@ -171,7 +171,7 @@ def _replay_layers(folder: Path, found: RealModel, language: Language, limit: fl
     Each certificate was replayed on the model before it is written. What `verify` would replay is the same
     if model and certificates are read as they were written, bit for bit.
     """
-    ok = _is_as_written(folder / MODEL, found) if found.certificates else None
+    ok = _is_as_written(folder / MODEL_FOLDER, found) if found.certificates else None
     return {"replayed": ok}, [str(claim.task) for c in found.certificates for claim in c.claims]
 
 

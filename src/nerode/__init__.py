@@ -5,10 +5,10 @@
     L = nr.language("(aa)*")
     v = nr.decide(L)
     v["mamba"].status, v["mamba"].reason, v["mamba"].reference
-    net = nr.compile_language(L, to="diagonal-signed")
-    cert = nr.certify(net, L)
-    model = nr.load_model(net)
-    model.claims
+    made = nr.compile(L, to="mamba-signed")
+    made.model, made.claims
+    made.save("even")
+    nr.ask("even/model")
 
 Names are imported when they are first used, so that `import nerode` is quick and never loads torch.
 """
@@ -50,15 +50,16 @@ if TYPE_CHECKING:
     from nerode.models.acceleration import accelerate as accelerate, accelerated as accelerated
     from nerode.network import Interpreter as Interpreter
     from nerode.proofs.certification import certify as certify
-    from nerode.proofs.floats import load_architecture as load_architecture, load_model as load_model
+    from nerode.proofs.floats import load_model as load_model
     from nerode.records import TrainSpec as TrainSpec, read_run as read_run
     from nerode.report import draw as draw
-    from nerode.study import find_runs
+    from nerode.study import compile_artefact, find_runs
     from nerode.training import train as train
     from nerode.verdict import decide as decide, describe as describe
 
     language = resolve_language
     runs = find_runs
+    compile = compile_artefact
 
 _DOORS = {
     "nerode.algebra": ("profile",),
@@ -69,7 +70,7 @@ _DOORS = {
     "nerode.analysis.learning": ("learn",),
     "nerode.analysis.polish": ("polish",),
     "nerode.proofs": ("certify",),
-    "nerode.proofs.floats": ("load_architecture", "load_model"),
+    "nerode.proofs.floats": ("load_model",),
     "nerode.compiler": ("NgramOptions", "Options", "compile_language"),
     "nerode.core": ("Budget", "BudgetExceeded", "InputError", "NerodeError", "NotCompilable"),
     "nerode.languages": ("Dfa", "Language", "minimise"),
@@ -90,6 +91,7 @@ _DOORS = {
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
+_HOMES["compile"] = ("nerode.study", "compile_artefact")
 _HOMES["runs"] = ("nerode.study", "find_runs")
 
 

@@ -6,13 +6,11 @@ import json
 import math
 import shlex
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nerode.cli.models import SECONDS, ArchitectureWeights, find_weights
 from nerode.cli.options import (
     FOLDER,
     Command,
@@ -22,7 +20,7 @@ from nerode.cli.options import (
     force_option,
     language_options,
 )
-from nerode.compiler import NgramOptions, Options, Program, compile_program
+from nerode.compiler import NgramOptions, Options, compile_program
 from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
@@ -34,14 +32,13 @@ from nerode.proofs import (
     Unproved,
     claim_network_folder,
     claim_to_json,
-    write_folder,
 )
 from nerode.report import claim_line
-from nerode.study import prove_network
+from nerode.study import CompiledProgram, prove_program
 from nerode.verdict import find_architecture
 
 if TYPE_CHECKING:
-    from nerode.models.lower import BlockStyle
+    pass
 
 
 class _Target(click.types.StringParamType):
@@ -192,104 +189,39 @@ def compile_command(
     )
     if output is not None:
         made.write(output, budget)
-    click.echo(
-        json.dumps(made.to_json(output), ensure_ascii=False) if as_json else "\n".join(made.lines(output))
-    )
+    if as_json:
+        item = artefact_object(made, output)
+        click.echo(json.dumps(item, ensure_ascii=False))
+    else:
+        click.echo("\n".join(artefact_lines(made, output)))
     if made.is_wrong:
         sys.exit(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledProgram:
-    """An exact network with its proof, and the weights that it explains, if there are some.
-
-    Attributes:
-        language: that it is for.
-        network: the exact one.
-        verdict: a certificate of it, a word that it gets wrong, or what is known; None if none was asked for.
-        weights: of the architecture.
-    """
-
-    language: Language
-    network: Network
-    verdict: Certificate | Refutation | Unproved | None
-    weights: ArchitectureWeights
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The certificate of the network."""
-        return self.verdict if isinstance(self.verdict, Certificate) else None
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether a word is known that network or weights get wrong."""
-        return isinstance(self.verdict, Refutation) or bool(self.weights.word)
-
-    def write(self, output: Path, budget: Budget) -> None:
-        """Writes the folder, unless the network is wrong."""
-        if not isinstance(self.verdict, Refutation):
-            write_folder(output, self.network, self.language, self.certificate, budget=budget)
-            self.weights.write(output, self.language)
-
-    def to_json(self, output: Path | None) -> dict[str, Any]:
-        """Returns the object of `nerode compile --json`."""
-        return _compile_object(self.network, self.certificate, output, self.weights)
-
-    def lines(self, output: Path | None) -> list[str]:
-        """Returns what is known of the artefact; weights first, then the network that explains them."""
-        network, weights = self.network, self.weights
-        proof = _proof_text(self.verdict).splitlines()
-        if isinstance(self.language, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
-            proof.insert(
-                0,
-                f"Note: {network.target} says which words may follow, not with which probability; "
-                "--to ssm and --to elman-relu give the probabilities, --support says that they are not "
-                "wanted",
-            )
-        if weights.found is None:
-            lines = [describe_network(network), *proof, *weights.lines]
-        else:
-            lines = [
-                *weights.lines,
-                f"explained by {NETWORK_FILE} ({weights.explanation})",
-                describe_network(network),
-                *(f"the exact network: {line}" for line in proof),
-            ]
-        if output is None or isinstance(self.verdict, Refutation):
-            return lines
-        letter = shlex.quote(network.alphabet.symbols[0])
-        return [*lines, f"Next: nerode verify {output}   or   nerode run {output} {letter}"]
-
-
-def prove_program(
-    program: Program,
-    language: Language,
-    options: Options,
-    *,
-    dtype: str,
-    surroundings: BlockStyle | None = None,
-    proofs: bool = True,
-) -> CompiledProgram:
-    """Returns a compiled network with its proof, and the weights of its architecture if it has a layer here.
-
-    Args:
-        program: what was compiled.
-        language: for which.
-        options: with which; they have the budget.
-        dtype: of the weights.
-        surroundings: of the layers, as `--surroundings`.
-        proofs: whether to look for proofs.
-    """
-    budget, weights = options.budget or Budget(), ArchitectureWeights()
-    if not find_architecture(program.network.target).is_class:
-        weights = find_weights(
-            program, language, options, dtype=dtype, surroundings=surroundings, proofs=proofs
+def artefact_lines(made: CompiledProgram, output: Path | None) -> list[str]:
+    """Returns what is known of the artefact; weights first, then the network that explains them."""
+    network, weights = made.network, made.weights
+    proof = _proof_text(made.verdict).splitlines()
+    if isinstance(made.language, NgramLanguage) and not isinstance(network.decoder, LogitDecoder):
+        proof.insert(
+            0,
+            f"Note: {network.target} says which words may follow, not with which probability; "
+            "--to ssm and --to elman-relu give the probabilities, --support says that they are not "
+            "wanted",
         )
-    network = program.network if weights.found is None else weights.found.network
-    # The weights are the artefact: a search for a proof of their network must not use up its time.
-    limits = budget if weights.found is None else budget.part(seconds=SECONDS)
-    verdict = prove_network(network, language, limits) if proofs else None
-    return CompiledProgram(language=language, network=network, verdict=verdict, weights=weights)
+    if weights.found is None:
+        lines = [describe_network(network), *proof, *weights.lines]
+    else:
+        lines = [
+            *weights.lines,
+            f"explained by {NETWORK_FILE} ({weights.explanation})",
+            describe_network(network),
+            *(f"the exact network: {line}" for line in proof),
+        ]
+    if output is None or isinstance(made.verdict, Refutation):
+        return lines
+    letter = shlex.quote(network.alphabet.symbols[0])
+    return [*lines, f"Next: nerode verify {output}   or   nerode run {output} {letter}"]
 
 
 def _asked(language: Language, *, normalise: bool, support: bool) -> Language:
@@ -350,9 +282,9 @@ def _refuse(refusal: NotCompilable, language: str, as_json: bool, *, asked: str)
     click.echo("\n".join(lines), err=True)
 
 
-def _compile_object(
-    network: Network, certificate: Certificate | None, output: Path | None, weights: ArchitectureWeights
-) -> dict[str, Any]:
+def artefact_object(made: CompiledProgram, output: Path | None) -> dict[str, Any]:
+    """Returns the object of `nerode compile --json`."""
+    network, certificate, weights = made.network, made.certificate, made.weights
     size = {
         "layers": network.depth,
         "width": network.width,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from nerode.cli.models import MODEL
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option, trust_option
 from nerode.core import (
     Budget,
@@ -19,7 +18,7 @@ from nerode.core import (
     write_atomically,
 )
 from nerode.network import Network
-from nerode.proofs import folder_to_coq, graph_claims, read_language, read_network
+from nerode.proofs import MODEL_FOLDER, folder_to_coq, graph_claims, read_language, read_network
 from nerode.records import REFUTED, SUBJECT_FILE, Folder, ModelClaim, claims_to_json
 
 LIBRARIES = ("huggingface", "mamba-ssm", "fla", "torch")
@@ -125,7 +124,7 @@ def export(
         return
     if to == "torch":
         raise InputError(
-            f"{folder} is an exact network; export its weights, {folder / MODEL}, or give --to onnx"
+            f"{folder} is an exact network; export its weights, {folder / MODEL_FOLDER}, or give --to onnx"
         )
     if to != "onnx":
         _export_model(folder, out, to, force=force, as_json=as_json)
@@ -197,10 +196,11 @@ def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: boo
     from nerode.proofs.floats import known
     from nerode.proofs.replay import replay_weights
 
-    place = folder / MODEL
+    place = folder / MODEL_FOLDER
     if not place.is_dir():
         raise InputError(
-            f"{folder} has no {MODEL}/; `nerode compile LANG --to mamba --surroundings published` writes one"
+            f"{folder} has no {MODEL_FOLDER}/; `nerode compile LANG --to mamba --surroundings published` "
+            "writes one"
         )
     claim_folder(out, holds=(NOTE_FILE,), form=NOTE_FORMAT, of="an exported model", force=force)
     language = read_language(folder)

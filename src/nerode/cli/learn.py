@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from nerode.cli.compile import prove_program
+from nerode.cli.compile import artefact_lines, artefact_object
 from nerode.cli.options import FOLDER, Command, budgeted, default_option, force_option
 from nerode.compiler import Options, compile_program
 from nerode.core import Budget, InputError, NerodeError, NotCompilable, plural, write_atomically
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import RegularLanguage, describe_language
+from nerode.study import prove_program
 
 _OF_OTHERS = "of prefixes that no word of the language continues nothing is said"
 """A part of every claim about valid prefixes alone."""
@@ -131,7 +132,7 @@ def learn(
         _refuse(refusal, item, as_json)
         sys.exit(1)
     made = prove_program(program, language, Options(budget=budget), dtype=options["dtype"])
-    compiled = made.to_json(output)
+    compiled = artefact_object(made, output)
     about = "weights" if made.weights.found is not None else "network"
     claims = [claim for claim in compiled["claims"] if claim["about"] == about]
     proved = any(map(_is_equality, claims)) and not made.is_wrong
@@ -146,7 +147,7 @@ def learn(
     if as_json:
         click.echo(json.dumps(item, ensure_ascii=False))
     else:
-        click.echo("\n".join(made.lines(output)))
+        click.echo("\n".join(artefact_lines(made, output)))
     if not proved:
         sys.exit(1)
 

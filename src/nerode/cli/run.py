@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nerode.cli.models import MODEL
 from nerode.cli.options import PATH, Command, budgeted, trust_option
 from nerode.core import InputError, charge, open_stream, plural, read_lines
 from nerode.languages import END, Alphabet, Legal
 from nerode.languages.ngrams import BOS, BackoffModel, NgramLanguage
 from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
-from nerode.proofs import is_polished, read_language, read_network, stated_claims
+from nerode.proofs import MODEL_FOLDER, is_polished, read_language, read_network, stated_claims
 from nerode.records import RESULT, SUBJECT_FILE, Folder, first_prefixes
 
 if TYPE_CHECKING:
@@ -205,7 +204,7 @@ def _open_model(folder: Path, *, as_json: bool) -> tuple[Alphabet, ModelReader]:
 
     alphabet, reader = read_network(folder).alphabet, ModelReader(folder)
     if not as_json:
-        click.echo(f"{folder}/{MODEL}: {reader.about}", err=True)
+        click.echo(f"{folder}/{MODEL_FOLDER}: {reader.about}", err=True)
     return alphabet, reader
 
 

@@ -1,22 +1,34 @@
-"""The weights of an architecture beside the network that explains them: found, written and replayed."""
+"""Compiled artefacts: the weights of an architecture, the exact network that explains them, and proofs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from nerode.compiler import Options, Program
-from nerode.core import Budget, InputError, MissingExtra, NotCompilable, UnknownName, missing_extra, plural
-from nerode.languages import Language
+from nerode.compiler import Options, Program, compile_program
+from nerode.core import (
+    Budget,
+    InputError,
+    MissingExtra,
+    NotCompilable,
+    Shown,
+    UnknownName,
+    missing_extra,
+    plural,
+)
+from nerode.languages import Language, resolve_language
+from nerode.network import Network, describe_network
+from nerode.proofs import Certificate, Claim, Refutation, Unproved, claim_network_folder, write_folder
 from nerode.records import TESTED, ModelClaim
+from nerode.study.networks import prove_network
+from nerode.verdict import find_architecture
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from nerode.models.lower import BlockStyle, Explanation
     from nerode.proofs.floats import RealModel
-
-MODEL = "model"
-"""The folder of the weights, inside that of the network."""
 
 _VALID = "fter every prefix of a word of the language"
 """Part of a claim that speaks of no other words."""
@@ -180,3 +192,139 @@ def model_facts(found: RealModel) -> dict[str, Any]:
         "width": model.config.width or model.config.letters,
         "parameters": sum(p.numel() for p in model.parameters()),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledProgram(Shown):
+    """An exact network with its proof, and the weights that it explains, if there are some.
+
+    Attributes:
+        language: that it is for.
+        network: the exact one.
+        verdict: a certificate of it, a word that it gets wrong, or what is known; None if none was asked for.
+        weights: of the architecture.
+    """
+
+    language: Language
+    network: Network
+    verdict: Certificate | Refutation | Unproved | None
+    weights: ArchitectureWeights
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the network."""
+        return self.verdict if isinstance(self.verdict, Certificate) else None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a word is known that network or weights get wrong."""
+        return isinstance(self.verdict, Refutation) or bool(self.weights.word)
+
+    @property
+    def model(self) -> nn.Module:
+        """The weights as a torch module.
+
+        Raises:
+            InputError: if there are none.
+        """
+        if self.weights.found is None:
+            why = "; ".join(self.weights.refused) or f"{self.network.target} is a class; name an architecture"
+            raise InputError(f"there are no weights ({why}); `nerode.load_model` runs the exact network")
+        return self.weights.found.model
+
+    @property
+    def claims(self) -> tuple[ModelClaim, ...] | tuple[Claim, ...]:
+        """The claims about the weights, or about the network where there are none."""
+        if self.weights.found is not None:
+            return self.weights.claims
+        return self.certificate.claims if self.certificate else ()
+
+    def save(self, folder: Path | str, *, force: bool = False, budget: Budget | None = None) -> None:
+        """Writes the folder, which every command takes, unless the network is wrong.
+
+        Raises:
+            InputError: if another folder is there, unless forced.
+        """
+        claim_network_folder(Path(folder), force=force)
+        self.write(Path(folder), budget)
+
+    def write(self, folder: Path, budget: Budget | None = None) -> None:
+        """Writes a folder that is claimed already."""
+        if not isinstance(self.verdict, Refutation):
+            write_folder(folder, self.network, self.language, self.certificate, budget=budget)
+            self.weights.write(folder, self.language)
+
+    def shown(self) -> tuple[list[str], None]:
+        """Returns the sizes and what is proved, one line each."""
+        if self.weights.found is not None:
+            return self.weights.lines, None
+        known = self.certificate.claims if self.certificate else ()
+        proved = [f"✓ {claim.scope.replace('a dtype', claim.dtype or '')}" for claim in known]
+        return [describe_network(self.network), *proved], None
+
+    def __str__(self) -> str:
+        """The same as text."""
+        return "\n".join(self.shown()[0])
+
+
+def prove_program(
+    program: Program,
+    language: Language,
+    options: Options,
+    *,
+    dtype: str,
+    surroundings: BlockStyle | None = None,
+    proofs: bool = True,
+) -> CompiledProgram:
+    """Returns a compiled network with its proof, and the weights of its architecture if it has a layer here.
+
+    Args:
+        program: what was compiled.
+        language: for which.
+        options: with which; they have the budget.
+        dtype: of the weights.
+        surroundings: of the layers, as `--surroundings`.
+        proofs: whether to look for proofs.
+    """
+    budget, weights = options.budget or Budget(), ArchitectureWeights()
+    if not find_architecture(program.network.target).is_class:
+        weights = find_weights(
+            program, language, options, dtype=dtype, surroundings=surroundings, proofs=proofs
+        )
+    network = program.network if weights.found is None else weights.found.network
+    # The weights are the artefact: a search for a proof of their network must not use up its time.
+    limits = budget if weights.found is None else budget.part(seconds=SECONDS)
+    verdict = prove_network(network, language, limits) if proofs else None
+    return CompiledProgram(language=language, network=network, verdict=verdict, weights=weights)
+
+
+def compile_artefact(
+    language: Language | str,
+    to: str,
+    *,
+    task: Literal["recognise", "predict"] = "recognise",
+    dtype: str = "float32",
+    surroundings: BlockStyle | None = None,
+    options: Options | None = None,
+) -> CompiledProgram:
+    """Returns weights of an architecture that do a language, with the proof: `nerode compile` in Python.
+
+    What comes back has `model`, a torch module; `network`, the exact network that explains it; `claims`; and
+    `save(folder)`, which writes what every command takes. Printed, it says sizes and what is proved.
+
+    Args:
+        language: or its name, expression or file.
+        to: an architecture; of a class there is an exact network alone.
+        task: "predict" if prefixes of valid words are enough, where the network is smaller for these.
+        dtype: float format of the weights.
+        surroundings: "published" for the whole model as published, "zoo" for its layers between ReLU maps.
+        options: of the compiler.
+
+    Raises:
+        NotCompilable: if there is no network, with all reasons.
+    """
+    found = resolve_language(language) if isinstance(language, str) else language
+    chosen = replace(options or Options(), predicts=task == "predict")
+    return prove_program(
+        compile_program(found, to, chosen), found, chosen, dtype=dtype, surroundings=surroundings
+    )
