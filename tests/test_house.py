@@ -19,10 +19,10 @@ INNER = {
 """Modules that other stages may import by themselves, with the reason."""
 
 LINES = {
-    ".": 134,
+    ".": 136,
     "algebra": 9_190,
     "analysis": 9_875,
-    "cli": 6_812,
+    "cli": 6_562,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_636,
@@ -35,7 +35,7 @@ LINES = {
     "records": 3_341,
     "report": 7_854,
     "reproduce": 2_952,
-    "study": 2_464,
+    "study": 2_805,
     "sweeps": 1_083,
     "tasks": 3_701,
     "training": 3_330,
