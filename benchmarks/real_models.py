@@ -37,9 +37,9 @@ from nerode.models import Model, read_model, save_model
 from nerode.models.lower import is_decoder, writer_of
 from nerode.network import LogitDecoder, Network
 from nerode.proofs import MODEL_FOLDER, PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
+from nerode.proofs.artefacts import LETTERS, model_facts
 from nerode.proofs.floats import RealModel, make_architecture, write_real_model
 from nerode.proofs.replay import replay_network
-from nerode.study import LETTERS, model_facts
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
 FOLDER = Path("experiments/real-models")

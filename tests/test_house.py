@@ -14,6 +14,7 @@ ROOT = Path(nerode.__file__).parent
 INNER = {
     "nerode.cli.main": "the entry point of the command line",
     "nerode.models.streaming": "reads words without torch, and knows networks, which training must not",
+    "nerode.proofs.artefacts": "loads torch for weights only, which the rest of its door does not",
     "nerode.reproduce.measuring": "loads torch, which the rest of its stage does not",
 }
 """Modules that other stages may import by themselves, with the reason."""

@@ -49,11 +49,12 @@ if TYPE_CHECKING:
     )
     from nerode.models.acceleration import accelerate as accelerate, accelerated as accelerated
     from nerode.network import Interpreter as Interpreter
+    from nerode.proofs.artefacts import compile_artefact
     from nerode.proofs.certification import certify as certify
     from nerode.proofs.floats import load_model as load_model
     from nerode.records import TrainSpec as TrainSpec, read_run as read_run
     from nerode.report import draw as draw
-    from nerode.study import compile_artefact, find_runs
+    from nerode.study import find_runs
     from nerode.training import train as train
     from nerode.verdict import decide as decide, describe as describe
 
@@ -91,7 +92,7 @@ _DOORS = {
 }
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
-_HOMES["compile"] = ("nerode.study", "compile_artefact")
+_HOMES["compile"] = ("nerode.proofs.artefacts", "compile_artefact")
 _HOMES["runs"] = ("nerode.study", "find_runs")
 
 

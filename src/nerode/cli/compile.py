@@ -33,8 +33,8 @@ from nerode.proofs import (
     claim_network_folder,
     claim_to_json,
 )
+from nerode.proofs.artefacts import CompiledProgram, prove_program
 from nerode.report import claim_line
-from nerode.study import CompiledProgram, prove_program
 from nerode.verdict import find_architecture
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from nerode.compiler import Options, compile_program
 from nerode.core import Budget, InputError, NerodeError, NotCompilable, plural, write_atomically
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import RegularLanguage, describe_language
-from nerode.study import prove_program
+from nerode.proofs.artefacts import prove_program
 
 _OF_OTHERS = "of prefixes that no word of the language continues nothing is said"
 """A part of every claim about valid prefixes alone."""

@@ -35,7 +35,7 @@ from nerode.network import (
     StateNames,
     describe_network,
 )
-from nerode.proofs import Certificate, Refutation, Unproved, write_folder
+from nerode.proofs import Certificate, Refutation, Unproved, prove_network, write_folder
 from nerode.report import (
     Bibliography,
     Diagram,
@@ -53,7 +53,6 @@ from nerode.study import (
     Study,
     all_targets,
     example_word,
-    prove_network,
     random_word,
     study_language,
     summarise,

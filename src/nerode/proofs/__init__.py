@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         claim_to_json,
     )
     from nerode.proofs.boxes import certify_boxes
-    from nerode.proofs.certification import certify
+    from nerode.proofs.certification import certify, prove_network
     from nerode.proofs.coq import (
         CHECKED,
         FORMAL,
@@ -84,7 +84,7 @@ __getattr__, __dir__, __all__ = attach(
             "CheckResult Claim Failure Refutation certificate_from_json certificate_to_json claim_to_json"
         ),
         "nerode.proofs.boxes": "certify_boxes",
-        "nerode.proofs.certification": "certify",
+        "nerode.proofs.certification": "certify prove_network",
         "nerode.proofs.coq": (
             "CHECKED FORMAL NotPrintable folder_to_coq formal_senses levels scans_matrices"
         ),

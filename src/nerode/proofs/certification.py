@@ -472,3 +472,13 @@ def certify_ngrams(
     if proof.failure is not None and not isinstance(language.model, BackoffModel):
         proof = prover.prove(NGRAMS, {"task": VALID_PREFIXES}, eps=eps)
     return prover.outcome(proof)
+
+
+def prove_network(
+    network: Network, language: Language, budget: Budget
+) -> Certificate | Refutation | Unproved:
+    """Returns what can be proved of a network within a budget; a budget that is used up proves nothing."""
+    try:
+        return certify(network, language, budget=budget)
+    except BudgetExceeded as stop:
+        return Unproved(reason=str(stop))

@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING
 from nerode.core import attach
 
 if TYPE_CHECKING:
-    from nerode.study.artefacts import (
-        LETTERS,
-        ArchitectureWeights,
-        CompiledProgram,
-        compile_artefact,
-        model_facts,
-        prove_program,
-    )
     from nerode.study.atlas import Study, StudyCache, for_all_languages, study_language, study_named
     from nerode.study.check import (
         check_language,
@@ -38,7 +30,6 @@ if TYPE_CHECKING:
         Question,
         add_claims,
         all_targets,
-        prove_network,
         study_memorisation,
         study_network,
         study_networks,
@@ -87,15 +78,12 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "nerode.study.artefacts": (
-            "LETTERS ArchitectureWeights CompiledProgram compile_artefact model_facts prove_program"
-        ),
         "nerode.study.atlas": "Study StudyCache for_all_languages study_language study_named",
         "nerode.study.check": "check_language check_object profile_language",
         "nerode.study.conclusions": "conclude_model conclude_table conclude_task",
         "nerode.study.eggboxes": "PARTS Box EggCell ElementPlaces LanguagePart draw_eggboxes language_part",
         "nerode.study.networks": (
-            "TARGETS NetworkStudy Question add_claims all_targets prove_network "
+            "TARGETS NetworkStudy Question add_claims all_targets "
             "study_memorisation study_network study_networks summarise"
         ),
         "nerode.study.runs": (

@@ -37,11 +37,11 @@ from nerode.proofs import (
     Refutation,
     Unproved,
     certificate_from_json,
-    certify,
     certify_boxes,
     find_fragile_words,
     find_window,
     memorisation_bound,
+    prove_network,
     read_language,
     read_network,
     write_certificate,
@@ -223,16 +223,6 @@ def _for_one(budget: Budget, seconds: float) -> Budget:
     if math.isinf(seconds):
         return budget.part()
     return replace(budget.part(seconds=seconds), elements=min(budget.elements, _CELLS))
-
-
-def prove_network(
-    network: Network, language: Language, budget: Budget
-) -> Certificate | Refutation | Unproved:
-    """Returns what can be proved of a network within a budget; a budget that is used up proves nothing."""
-    try:
-        return certify(network, language, budget=budget)
-    except BudgetExceeded as stop:
-        return Unproved(reason=str(stop))
 
 
 def _same(one: Network, other: Network) -> bool:

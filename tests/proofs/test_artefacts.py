@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.study import CompiledProgram
+from nerode.proofs.artefacts import CompiledProgram
 from tests.cli.runner import run
 
 

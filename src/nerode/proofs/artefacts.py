@@ -17,11 +17,13 @@ from nerode.core import (
     missing_extra,
     plural,
 )
+from nerode.kernel import Certificate, Claim, Refutation
 from nerode.languages import Language, resolve_language
 from nerode.network import Network, describe_network
-from nerode.proofs import Certificate, Claim, Refutation, Unproved, claim_network_folder, write_folder
+from nerode.proofs.certification import prove_network
+from nerode.proofs.folder import claim_network_folder, write_folder
+from nerode.proofs.proving import Unproved
 from nerode.records import TESTED, ModelClaim
-from nerode.study.networks import prove_network
 from nerode.verdict import find_architecture
 
 if TYPE_CHECKING:
