@@ -20,7 +20,7 @@ INNER = {
 """Modules that other stages may import by themselves, with the reason."""
 
 LINES = {
-    ".": 136,
+    ".": 137,
     "algebra": 9_190,
     "analysis": 9_875,
     "cli": 6_562,
@@ -32,11 +32,11 @@ LINES = {
     "languages": 12_500,
     "models": 23_734,
     "network": 2_829,
-    "proofs": 13_327,
+    "proofs": 13_669,
     "records": 3_341,
     "report": 7_854,
     "reproduce": 2_952,
-    "study": 2_805,
+    "study": 2_453,
     "sweeps": 1_083,
     "tasks": 3_701,
     "training": 3_330,
