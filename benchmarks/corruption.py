@@ -54,7 +54,6 @@ from nerode.languages.groups import finite_monoid
 from nerode.languages.ngrams import (
     BackoffModel,
     NgramLanguage,
-    model_from_sentences,
     ngram_language,
     parse_arpa,
 )
@@ -74,6 +73,7 @@ from nerode.proofs.replay.listing import fingerprint
 from nerode.records import hash_tensors
 from nerode.tasks import StateTracking
 from nerode.tasks.synthetic.state_tracking import StateTrackingSettings
+from tests.languages.ngrams.counted import model_from_sentences
 
 Json = Any
 Parts = list[Json]

@@ -13,10 +13,11 @@ import numpy as np
 from nerode.compiler import NgramOptions, Options, compile_language
 from nerode.core import Budget
 from nerode.languages import describe_language
-from nerode.languages.ngrams import NgramLanguage, model_from_sentences, ngram_language, seed_ngram_language
+from nerode.languages.ngrams import NgramLanguage, ngram_language, seed_ngram_language
 from nerode.network import Interpreter, Network, network_to_json
 from nerode.proofs import Certificate, certificate_to_json, check
 from nerode.proofs.certification import certify_ngrams
+from tests.languages.ngrams.counted import model_from_sentences
 
 BUDGET = Budget(seconds=600)
 CONTEXTS = 10_000

@@ -193,7 +193,7 @@ def test_an_egg_box_is_cut_to_the_size_asked_for() -> None:
     assert (len(box.cells), len(box.cells[0])) == (2, 3)
     assert (len(box.d_class.rows), len(box.d_class.columns)) == (6, 4)
     assert all(cell.size == 6 and len(cell.words) == 1 for row in box.cells for cell in row)
-    assert box.cells[0][0].num_hidden == 5
+    assert box.cells[0][0].size - len(box.cells[0][0].words) == 5
     # One word a cell: where there is an idempotent, it is that one.
     groups = [cell for row in box.cells for cell in row if cell.is_group]
     assert groups

@@ -21,7 +21,7 @@ from nerode.kernel import (
 )
 from nerode.kernel.domains.ngrams import rounded_up
 from nerode.languages import Alphabet, describe_language
-from nerode.languages.ngrams import NgramLanguage, NgramModel, model_from_sentences, ngram_language
+from nerode.languages.ngrams import NgramLanguage, NgramModel, ngram_language
 from nerode.network import Network, network_from_json, network_to_json
 from nerode.proofs import CheckResult, Unproved, check
 from nerode.proofs.certification import NGRAMS as METHOD, certify, certify_ngrams
@@ -36,6 +36,7 @@ from tests.compiler.constructions.ngrams.models import (
     texts,
     worst_on,
 )
+from tests.languages.ngrams.counted import model_from_sentences
 
 Json = Any
 

@@ -342,11 +342,6 @@ class EggBoxCell:
         """Whether the cell is a group."""
         return self.idempotent is not None
 
-    @property
-    def num_hidden(self) -> int:
-        """The number of elements that are not listed."""
-        return self.size - len(self.words)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EggBox:

@@ -167,11 +167,6 @@ class PermutationGroup:
         return None
 
     @functools.cached_property
-    def is_trivial(self) -> bool:
-        """Whether the identity is the only element."""
-        return not self.generators
-
-    @functools.cached_property
     def is_abelian(self) -> bool:
         """Whether all elements commute."""
         for g, h in itertools.combinations(self.generators, 2):

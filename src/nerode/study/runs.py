@@ -343,17 +343,6 @@ class ModelGroup:
             return None
         return SeedSummary(median=median(values), low=min(values), high=max(values), seeds=len(values))
 
-    def reaching(self, length: int, measure: Measure, threshold: float) -> int:
-        """Returns how many runs reach a threshold at a length, whatever they do at other tested ones.
-
-        A run with a wrong word of at most this length does not.
-        """
-        return sum(
-            any(x == length and y >= threshold for x, y in self.points(run, measure))
-            for run in self.runs
-            if run.settled is None or (run.settled.first_wrong_length or length + 1) > length
-        )
-
     def mastering(self, length: int, measure: Measure, threshold: float) -> int:
         """Returns how many runs pass the tests of a length and of all shorter ones, without a wrong word."""
         return sum(run.status(measure=measure, threshold=threshold).passes(length) for run in self.runs)

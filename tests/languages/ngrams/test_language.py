@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.ngrams import (
     NgramLanguage,
-    model_from_sentences,
     ngram_language,
     parse_arpa,
     parse_rules,
@@ -18,6 +17,7 @@ from nerode.languages.ngrams import (
     seed_ngram_model,
 )
 from tests.languages.ngrams.arpa_texts import GOOD
+from tests.languages.ngrams.counted import model_from_sentences
 
 
 def language(rules: str) -> NgramLanguage:

@@ -12,7 +12,6 @@ def test_contexts_that_cannot_end_are_left_out() -> None:
     assert graph.contexts == ((BOS,), (0,), (1,))
     assert [dict(moves) for moves in graph.moves] == [{0: 1}, {1: 2}, {}]
     assert graph.ends == (False, False, True)
-    assert graph.num_moves == 2
 
 
 def test_seed() -> None:

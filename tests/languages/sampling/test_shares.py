@@ -16,7 +16,6 @@ from nerode.languages.dfa import Dfa
 from nerode.languages.sampling import (
     sample_accepted,
     sample_accepted_batch,
-    sample_prefix,
     sample_prefix_batch,
     shares as module,
 )
@@ -237,8 +236,6 @@ def test_prefixes_are_uniform(length: int) -> None:
     prefixes = [word for word in itertools.product(range(3), repeat=length) if PAIRS.live[PAIRS.run(word)]]
     assert len(prefixes) > sum(map(PAIRS.accepts, prefixes)) or length == 0
     rng = np.random.default_rng(length)
-    draws = [sample_prefix(PAIRS, length, rng) for _ in range(20 * len(prefixes))]
-    assert_distribution(draws, dict.fromkeys(prefixes, 1))
     batch = sample_prefix_batch(PAIRS, length, 20 * len(prefixes), rng)
     assert_distribution(map(tuple, batch.tolist()), dict.fromkeys(prefixes, 1))
 
@@ -262,15 +259,16 @@ def test_long_words_of_a_large_automaton() -> None:
     assert 0.4 < words.mean() < 0.6
 
 
-@pytest.mark.parametrize("function", [sample_accepted, sample_prefix])
-def test_lengths_that_are_none_are_refused(function) -> None:  # type: ignore[no-untyped-def]
+def test_lengths_that_are_none_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="length -3 is negative"):
-        function(MULTIPLES_OF_10, -3, rng)
+        sample_accepted(MULTIPLES_OF_10, -3, rng)
     with pytest.raises(InputError, match="not an integer"):
-        function(MULTIPLES_OF_10, 1.5, rng)
+        sample_accepted(MULTIPLES_OF_10, 1.5, rng)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at most 10,000,000 letters"):
-        function(MULTIPLES_OF_10, 10**12, rng)
+        sample_accepted(MULTIPLES_OF_10, 10**12, rng)
+    with pytest.raises(InputError, match="length -3 is negative"):
+        sample_prefix_batch(MULTIPLES_OF_10, -3, 1, rng)
 
 
 def test_a_length_without_words_names_the_nearest_ones() -> None:
@@ -281,7 +279,7 @@ def test_a_length_without_words_names_the_nearest_ones() -> None:
         sample_accepted_batch(MULTIPLES_OF_10, 15, 3, rng)
     two = Dfa.build("a", {0: {"a": 1}, 1: {"a": 2}}, start=0, accept=[2])
     with pytest.raises(InputError, match=r"no prefix of an accepted word has length 5; .* that has one is 2"):
-        sample_prefix(two, 5, rng)
+        sample_prefix_batch(two, 5, 1, rng)
     nothing = Dfa.build("a", {}, start=0, accept=[])
     with pytest.raises(InputError, match="the language is empty"):
         sample_prefix_batch(nothing, 0, 1, rng)

@@ -6,7 +6,6 @@ good. Words that a task never asks about have the output "outside"; positions th
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +16,6 @@ from nerode.languages import (
     END,
     IN,
     NO_ANSWER,
-    NOTHING,
     OUTSIDE,
     UNASKED,
     Alphabet,
@@ -97,14 +95,6 @@ class NetworkQuestion:
     def forbids(self, output: str, letter: int) -> bool:
         """Returns whether the network's own output says that a letter may not follow."""
         return self.kind == "prediction" and self.alphabet.symbols[letter] not in output.split(" ")
-
-    def continuations(self, place: Any) -> tuple[list[Hashable], list[int]]:
-        """Returns the places after each letter, and the letters after which something is still asked."""
-        after = [self.target.advance(place, letter) for letter in range(len(self.alphabet))]
-        open_letters = [
-            letter for letter, then in enumerate(after) if self.target.answer(then) not in (OUTSIDE, NOTHING)
-        ]
-        return after, open_letters
 
     @property
     def num_scores(self) -> int:

@@ -2,7 +2,6 @@
 
 model   = seed_ngram_model()                     # (P, f) of the seed paper, 145 contexts
 model   = read_rules("toy.rules")                # w1 w2 w3 -> w4 : 1/7
-model   = model_from_sentences(read_corpus("text.txt"), 3)
 model   = read_arpa("model.arpa")                # exact decimal logarithms, with back-off
 model.next_distribution("Harry woke at")         # {word number: probability}
 seed_ngram_language().accepts("…")
@@ -27,7 +26,7 @@ from nerode.languages.ngrams.files import (
     write_model,
 )
 from nerode.languages.ngrams.language import NgramLanguage, ngram_language
-from nerode.languages.ngrams.model import NgramModel, model_from_sentences, read_corpus, with_starts
+from nerode.languages.ngrams.model import NgramModel, with_starts
 from nerode.languages.ngrams.next_word import BOS, BOS_NAME, NextWordModel
 from nerode.languages.ngrams.templates import (
     Template,

@@ -113,11 +113,6 @@ class SupportGraph:
     moves: tuple[Mapping[int, int], ...] = field(hash=False)
     ends: tuple[bool, ...]
 
-    @property
-    def num_moves(self) -> int:
-        """Number of edges."""
-        return sum(len(moves) for moves in self.moves)
-
 
 def support_graph(model: NextWordModel, budget: Budget | None = None) -> SupportGraph:
     """Returns the graph of the contexts of a model, from its start.

@@ -9,7 +9,6 @@ from nerode.languages.sampling.shares import (
     sample_accepted,
     sample_accepted_batch,
     sample_near_miss,
-    sample_prefix,
     sample_prefix_batch,
 )
 
@@ -21,6 +20,5 @@ __all__ = [
     "sample_accepted",
     "sample_accepted_batch",
     "sample_near_miss",
-    "sample_prefix",
     "sample_prefix_batch",
 ]

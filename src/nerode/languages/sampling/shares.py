@@ -314,17 +314,6 @@ def sample_accepted_batch(dfa: Dfa, length: int, count: int, rng: np.random.Gene
     return _accepted_shares(dfa, length).draw(length, check_count(count), rng)
 
 
-def sample_prefix(dfa: Dfa, length: int, rng: np.random.Generator) -> Word:
-    """Returns a uniformly random word of exactly this length among the prefixes of accepted words.
-
-    Uniform over the prefixes themselves: one that many words continue is as likely as any other.
-
-    Raises:
-        InputError: if no accepted word is as long as this.
-    """
-    return _prefix_shares(dfa, length).draw_one(length, rng)
-
-
 def sample_prefix_batch(dfa: Dfa, length: int, count: int, rng: np.random.Generator) -> IntArray:
     """Returns independent uniformly random prefixes of accepted words, as `[count, length]`.
 

@@ -16,12 +16,12 @@ from nerode.languages import Alphabet, Legal
 from nerode.languages.ngrams import (
     NgramLanguage,
     NgramModel,
-    model_from_sentences,
     ngram_language,
     seed_ngram_language,
 )
 from nerode.network import Fixed, LogitDecoder, Network, Squashed
 from nerode.network.step import Interpreter
+from tests.languages.ngrams.counted import model_from_sentences
 
 Rows = list[dict[int, Fraction]]
 
