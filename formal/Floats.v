@@ -198,7 +198,7 @@ Definition metered : arithmetic Q :=
                    safe_with c (fmul b 1 :: map (fun x => fmul (fst x) (snd x)) l)
                 then sum fast b l else None)
     (fun g h w => if safe_with c [fmul g h; fmul w 1] then gated fast g h w else None)
-    (relu fast) (above fast) (entry fast).
+    (relu fast) (above fast) (greater fast) (entry fast).
 
 Lemma grid_proper g x y : x == y -> on_grid g x -> on_grid g y.
 Proof. intros E [m F]. exists m. now rewrite <- E. Qed.
@@ -254,6 +254,7 @@ Proof.
   - intros v w E. rewrite (Frelu H). apply orel_some. rewrite (Qle_bool_proper _ E).
     destruct (Qle_bool w 0); [reflexivity|assumption].
   - intros v w c E. rewrite (Fabove H). apply orel_some. now rewrite (Qle_bool_proper _ E).
+  - intros v w v' w' E E'. rewrite (Fgreater H). apply orel_some. now rewrite (Qle_bool_equal E E').
   - intros l m L i. rewrite (Fentry H). now apply quick_rel.
 Qed.
 End Format.
@@ -266,7 +267,7 @@ Definition chain (b : Q) (l : list (Q * Q)) : tree := fold_right (fun x t => Fus
 Definition a_machine : arithmetic Q :=
   Arithmetic (fun c => Some (rnd c)) (fun b l => Some (rounded rnd (chain b l)))
     (fun g h w => Some (rounded rnd (Fused g h (Leaf w 1)))) (relu rational) (above rational)
-    (entry rational).
+    (greater rational) (entry rational).
 Lemma a_machine_ok : float_like f rnd a_machine.
 Proof.
   split; cbn [a_machine const sum gated relu above rational]; auto.

@@ -104,6 +104,11 @@ Proof.
   unfold eval in S at 1. lra.
 Qed.
 
+Definition form_above (r : region) (f : form) (c : Q) : option bool :=
+  match f with
+  | (d, []) => Some (negb (Qle_bool d c))
+  | _ => if at_most f r c then Some false else if exceeds f r c then Some true else None
+  end.
 Definition forms (r : region) : arithmetic form :=
   Arithmetic (fun c => Some (Qred c, [])) (fun b l => Some (fold_right (fun p s => form_add (form_scale (fst p) (snd p)) s) (Qred b, []) l))
       (fun f g w => match f, g with
@@ -113,10 +118,7 @@ Definition forms (r : region) : arithmetic form :=
       (fun f => match f with
                 | (c, []) => Some (if Qle_bool c 0 then (0, []) else f)
                 | _ => if at_most f r 0 then Some (0, []) else if at_most (form_scale (-1) f) r 0 then Some f else None end)
-      (fun f c => match f with
-                  | (d, []) => Some (negb (Qle_bool d c))
-                  | _ => if at_most f r c then Some false else if exceeds f r c then Some true else None end)
-      (@quick_entry form).
+      (form_above r) (fun f g => form_above r (form_add f (form_scale (-1) g)) 0) (@quick_entry form).
 
 Definition means (n : list Q) (f : form) (q : Q) : Prop := eval f n == q.
 Lemma eval_const c n : eval (c, []) n == c.
@@ -127,9 +129,21 @@ Proof. intros. apply Qle_bool_iff in H. now rewrite H. Qed.
 Lemma relu_ge q : 0 <= q -> (if Qle_bool q 0 then 0 else q) == q.
 Proof. intros. destruct (Qle_bool q 0) eqn:E; [|reflexivity]. apply Qle_bool_iff in E. lra. Qed.
 
+Lemma form_above_ok r n f w d : inreg n r -> eval f n == w ->
+  orel eq (form_above r f d) (Some (negb (Qle_bool w d))).
+Proof.
+  intros I E. destruct f as [c [|x l]]; unfold form_above.
+  - rewrite eval_const in E. apply orel_some. now rewrite (Qle_bool_proper _ E).
+  - destruct (at_most _ r d) eqn:A; [|destruct (exceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
+    + pose proof (at_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
+    + pose proof (exceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto.
+      apply Qle_bool_iff in L. lra.
+Qed.
+Lemma Qle_bool_minus x y : Qle_bool (x + -1 * y) 0 = Qle_bool x y.
+Proof. apply eq_true_iff_eq. rewrite !Qle_bool_iff. split; intros; lra. Qed.
 Lemma forms_ok r n : inreg n r -> related (forms r) rational (means n).
 Proof.
-  intros I. split; unfold means; cbn [forms rational const sum gated relu above].
+  intros I. split; unfold means; cbn [forms rational const sum gated relu above greater].
   - intros. apply orel_some. rewrite eval_const. apply Qred_correct.
   - intros b l m L. apply orel_some. induction L as [|[c f] [d w] l m [E F] ? IH]; cbn [fold_right fst snd] in *.
     + rewrite eval_const. apply Qred_correct.
@@ -142,12 +156,8 @@ Proof.
     + destruct (at_most _ r 0) eqn:A; [|destruct (at_most (form_scale _ _) r 0) eqn:B; [|apply orel_none]]; apply orel_some.
       * rewrite eval_const. symmetry. apply relu_le. rewrite <- E. eapply at_most_ok; eauto.
       * pose proof (at_most_ok _ _ B I) as J. rewrite form_scale_ok, E in J. rewrite E. symmetry. apply relu_ge. lra.
-  - intros [c [|x l]] w d E; cbv beta iota.
-    + rewrite eval_const in E. apply orel_some. now rewrite (Qle_bool_proper _ E).
-    + destruct (at_most _ r d) eqn:A; [|destruct (exceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
-      * pose proof (at_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
-      * pose proof (exceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto.
-        apply Qle_bool_iff in L. lra.
+  - intros f w d E. now apply (form_above_ok _ I).
+  - intros f w g x E F. rewrite <- Qle_bool_minus. apply (form_above_ok _ I). now rewrite form_add_ok, form_scale_ok, E, F.
   - now apply quick_rel.
 Qed.
 

@@ -22,7 +22,7 @@ Definition fast : arithmetic Q :=
   Arithmetic (fun c => Some (Qred c)) (fun b l => Some (fold_right (fun p s => fadd (fmul (fst p) (snd p)) s) (Qred b) l))
       (fun g h w => Some (fadd (fmul g h) w))
       (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c)))
-      (@quick_entry Q).
+      (fun x y => Some (negb (Qle_bool x y))) (@quick_entry Q).
 
 Lemma fadd_ok x y : fadd x y == x + y.
 Proof.
@@ -34,10 +34,12 @@ Proof.
   destruct x as [a [d|d|]], y as [b [e|e|]]; unfold fmul; rewrite ?Qred_correct; try reflexivity.
   destruct a as [|[?|?|]|?], b as [|[?|?|]|?]; unfold Qeq, Qmult; cbn [Qnum Qden]; change (1 * 1)%positive with 1%positive; ring.
 Qed.
-Lemma Qle_bool_proper x y c : x == y -> Qle_bool x c = Qle_bool y c.
+Lemma Qle_bool_equal x y x' y' : x == y -> x' == y' -> Qle_bool x x' = Qle_bool y y'.
 Proof.
-  intros E. apply eq_true_iff_eq. rewrite !Qle_bool_iff. now rewrite E.
+  intros E F. apply eq_true_iff_eq. rewrite !Qle_bool_iff. now rewrite E, F.
 Qed.
+Lemma Qle_bool_proper x y c : x == y -> Qle_bool x c = Qle_bool y c.
+Proof. intros. now apply Qle_bool_equal. Qed.
 Lemma fast_ok : related fast rational Qeq.
 Proof.
   split; cbn; intros.
@@ -47,6 +49,7 @@ Proof.
   - apply orel_some. now rewrite fadd_ok, fmul_ok, H, H0, H1.
   - apply orel_some. rewrite (Qle_bool_proper _ H). destruct (Qle_bool w 0); [reflexivity|assumption].
   - apply orel_some. now rewrite (Qle_bool_proper _ H).
+  - apply orel_some. now rewrite (Qle_bool_equal H H0).
   - now apply quick_rel.
 Qed.
 

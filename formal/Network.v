@@ -88,6 +88,7 @@ Record arithmetic (V : Type) := Arithmetic {
   gated : V -> V -> V -> option V;                (* gate, state, write: gate * state + write *)
   relu : V -> option V;                           (* max(x, 0) *)
   above : V -> Q -> option bool;                  (* whether a value is above a number *)
+  greater : V -> V -> option bool;                (* whether a value is above another *)
   entry : list V -> nat -> option V }.            (* nth_error; named, so that a checker may look long lists up quickly *)
 
 Section Step.
@@ -190,13 +191,13 @@ Fixpoint same (x y : answer) : bool :=
 Fixpoint largest (p : V * answer) (ps : list (V * answer)) : option (V * answer) :=
   match ps with
   | [] => Some p
-  | q :: ps => d <- sum O 0 [(1, fst q); (-1, fst p)] ;; b <- above O d 0 ;; largest (if b : bool then q else p) ps
+  | q :: ps => b <- greater O (fst q) (fst p) ;; largest (if b : bool then q else p) ps
   end.
 Fixpoint leads (p : V * answer) (ps : list (V * answer)) : option unit :=
   match ps with
   | [] => Some tt
   | q :: ps =>
-      d <- sum O 0 [(1, fst p); (-1, fst q)] ;; b <- above O d 0 ;;
+      b <- greater O (fst p) (fst q) ;;
       if b then leads p ps else if same (snd p) (snd q) then leads p ps else None
   end.
 
@@ -238,7 +239,7 @@ Definition rational : arithmetic Q :=
   Arithmetic (fun q => Some q) (fun b l => Some (fold_right (fun p s => fst p * snd p + s) b l))
     (fun g h w => Some (g * h + w))
     (fun x => Some (if Qle_bool x 0 then 0 else x)) (fun x c => Some (negb (Qle_bool x c)))
-    (@nth_error Q).
+    (fun x y => Some (negb (Qle_bool x y))) (@nth_error Q).
 Definition answer_after := answer_in rational.
 
 (* ---- 4. Languages ---- *)

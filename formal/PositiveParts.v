@@ -113,6 +113,11 @@ Qed.
 
 (* ---- the arithmetic ---- *)
 Definition plain_form (f : form) : pform := (f, []).
+Definition pabove (r : region) (x : pform) (c : Q) : option bool :=
+  match snd x with
+  | [] => form_above r (fst x) c
+  | _ => if pat_most x r c then Some false else if pexceeds x r c then Some true else None
+  end.
 Definition pforms (r : region) : arithmetic pform :=
   Arithmetic (fun c => Some (plain_form (Qred c, [])))
       (fun b l => Some (fold_right (fun p s => padd (pscale (fst p) (snd p)) s) (plain_form (Qred b, [])) l))
@@ -123,13 +128,18 @@ Definition pforms (r : region) : arithmetic pform :=
       (fun x => match snd x with
                 | [] => match relu (forms r) (fst x) with Some f => Some (plain_form f) | None => Some ((0, []), [(fst x, 1)]) end
                 | _ => if pat_most x r 0 then Some (plain_form (0, [])) else if pat_most (pscale (-1) x) r 0 then Some x else None end)
-      (fun x c => match snd x with
-                  | [] => above (forms r) (fst x) c
-                  | _ => if pat_most x r c then Some false else if pexceeds x r c then Some true else None end)
-      (@quick_entry pform).
+      (pabove r) (fun x y => pabove r (padd x (pscale (-1) y)) 0) (@quick_entry pform).
 
 Lemma peval_plain f n : peval (plain_form f) n == eval f n.
 Proof. unfold peval, plain_form. cbn. ring. Qed.
+Lemma pabove_ok r n x w d : inreg n r -> peval x n == w -> orel eq (pabove r x d) (Some (negb (Qle_bool w d))).
+Proof.
+  intros I E. destruct x as [f [|p ps]]; unfold pabove; cbn [fst snd].
+  - change (peval (plain_form f) n == w) in E. rewrite peval_plain in E. exact (form_above_ok d I E).
+  - destruct (pat_most _ r d) eqn:A; [|destruct (pexceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
+    + pose proof (pat_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
+    + pose proof (pexceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto. apply Qle_bool_iff in L. lra.
+Qed.
 Lemma pforms_ok r n : inreg n r -> related (pforms r) rational (pmeans n).
 Proof.
   intros I. pose proof (forms_ok I) as K. split; unfold pmeans; cbn [pforms rational const sum gated].
@@ -152,11 +162,9 @@ Proof.
     + destruct (pat_most _ r 0) eqn:A; [|destruct (pat_most (pscale _ _) r 0) eqn:B; [|apply orel_none]]; apply orel_some.
       * rewrite peval_plain, eval_const. symmetry. apply relu_le. rewrite <- E. eapply pat_most_ok; eauto.
       * pose proof (pat_most_ok _ _ B I) as J. rewrite pscale_ok, E in J. rewrite E. symmetry. apply relu_ge. lra.
-  - intros x w d E. cbn [above rational]. cbn [pforms above]. destruct x as [f [|p ps]]; cbn [fst snd].
-    + change (peval (plain_form f) n == w) in E. rewrite peval_plain in E. exact (Rabove K f w d E).
-    + destruct (pat_most _ r d) eqn:A; [|destruct (pexceeds _ r d) eqn:B; [|apply orel_none]]; apply orel_some.
-      * pose proof (pat_most_ok _ _ A I) as J. rewrite E in J. apply Qle_bool_iff in J. now rewrite J.
-      * pose proof (pexceeds_ok _ _ B I) as J. rewrite E in J. destruct (Qle_bool w d) eqn:L; auto. apply Qle_bool_iff in L. lra.
+  - intros x w d E. exact (pabove_ok d I E).
+  - intros x w y z E F. cbn [greater rational pforms]. rewrite <- Qle_bool_minus. apply (pabove_ok _ I).
+    now rewrite padd_ok, pscale_ok, E, F.
   - now apply quick_rel.
 Qed.
 

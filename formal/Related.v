@@ -89,6 +89,7 @@ Record related : Prop := Rel {
   Rgated : forall g g' h h' x x', R g g' -> R h h' -> R x x' -> orel R (gated O g h x) (gated P g' h' x');
   Rrelu : forall v w, R v w -> orel R (relu O v) (relu P w);
   Rabove : forall v w c, R v w -> orel eq (above O v c) (above P w c);
+  Rgreater : forall v w v' w', R v w -> R v' w' -> orel eq (greater O v v') (greater P w w');
   Rentry : forall l m, Forall2 R l m -> forall i, orel R (entry O l i) (entry P m i) }.
 
 Hypothesis H : related.
@@ -219,14 +220,12 @@ Lemma largest_rel l m : Forall2 (pair2 R eq) l m -> forall p q, pair2 R eq p q -
   orel (pair2 R eq) (largest O p l) (largest P q m).
 Proof.
   induction 1 as [|x y l m [? ?] ? IH]; cbn; intros p q [? ?]; [now apply orel_some|].
-  eapply orel_bind; [apply (Rsum H); repeat constructor; auto|intros].
-  eapply orel_bind; [now apply (Rabove H)|]. intros e ? <-. apply IH. destruct e; split; auto.
+  eapply orel_bind; [now apply (Rgreater H)|]. intros e ? <-. apply IH. destruct e; split; auto.
 Qed.
 Lemma leads_rel l m p q : pair2 R eq p q -> Forall2 (pair2 R eq) l m -> orel eq (leads O p l) (leads P q m).
 Proof.
   intros [? E]. induction 1 as [|x y l m [? F] ? IH]; cbn; [now apply orel_some|].
-  eapply orel_bind; [apply (Rsum H); repeat constructor; auto|intros].
-  eapply orel_bind; [now apply (Rabove H)|]. intros e ? <-. rewrite <- E, <- F.
+  eapply orel_bind; [now apply (Rgreater H)|]. intros e ? <-. rewrite <- E, <- F.
   destruct e; auto. destruct (same _ _); [auto|apply orel_none].
 Qed.
 Lemma answer_rel d s s' : RL s s' -> orel eq (answer_of O d s) (answer_of P d s').

@@ -43,6 +43,7 @@ Record float_like (f : format) (rnd : Q -> Q) (F : arithmetic Q) : Prop := Float
   Fgated : forall g h w, exists y, gated F g h w = Some y /\ by_tree rnd [g * h; w * 1] y;
   Frelu : forall x, relu F x = Some (if Qle_bool x 0 then 0 else x);
   Fabove : forall x c, above F x c = Some (negb (Qle_bool x c));
+  Fgreater : forall x y, greater F x y = Some (negb (Qle_bool x y));
   Fentry : forall l i, entry F l i = nth_error l i }.
 
 (* A claim holds in a format, step by step, in any order of every sum. *)

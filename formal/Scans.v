@@ -137,7 +137,7 @@ Definition scan_metered : arithmetic Q :=
   Arithmetic (const (metered f)) (sum (metered f))
     (fun g h w => v <- gated (metered f) g h w ;;
        if unit_b g && on_grid_b w && small_b c h && small_b c v then Some v else None)
-    (relu (metered f)) (above (metered f)) (entry (metered f)).
+    (relu (metered f)) (above (metered f)) (greater (metered f)) (entry (metered f)).
 Lemma on_grid_b_ok x : on_grid_b x = true -> on_grid k x.
 Proof.
   unfold on_grid_b. destruct (grid_of x) as [g|] eqn:E; [|discriminate]. rewrite Nat.leb_le. intros L.
@@ -152,7 +152,7 @@ Lemma unit_b_ok a : unit_b a = true -> is_unit a.
 Proof. unfold unit_b, is_unit. rewrite !orb_true_iff, !Qeq_bool_iff. tauto. Qed.
 Lemma scan_metered_ok F : float_like f rnd F -> related scan_metered F Qeq.
 Proof.
-  intros H. pose proof (metered_ok rnd_proper rnd_exact H) as R. destruct R as [Rc Rs Rg Rr Ra Re].
+  intros H. pose proof (metered_ok rnd_proper rnd_exact H) as R. destruct R as [Rc Rs Rg Rr Ra Rt Re].
   split; auto. intros g g' h h' x x' Eg Eh Ex. cbn [scan_metered gated].
   intros v. destruct (gated (metered f) g h x) as [u|] eqn:G; cbn [bind]; [|discriminate].
   destruct (_ && _ && _ && _); [|discriminate]. intros E; injection E as <-. exact (Rg _ _ _ _ _ _ Eg Eh Ex u G).

@@ -68,6 +68,14 @@ def test_a_float_format_is_proved_only_where_its_sums_are_exact(checker: FormalC
     assert checker.judge(kernel.PREDICT, "float16") == "proved"
 
 
+def test_the_largest_product_is_found_without_a_difference(checker: FormalChecker) -> None:
+    """Products of up to 33 in steps of 1/4 fit bfloat16, and their differences do not: nobody computes them."""
+    network, language = files("q8", "permutation-diagonal")
+    network["layers"][0]["readout"]["bias"][2] = "-3/4"
+    found = compare(checker, network, language, CERTIFICATE, "joint-closure")
+    assert found == {"both": 1, "float both": 4}
+
+
 def test_a_network_that_is_wrong_after_nine_letters_is_refused(checker: FormalChecker) -> None:
     # The wrong network is right on all shorter words: the automaton of the language is changed instead.
     network, language = files("a{0,9}", "diagonal")
