@@ -209,3 +209,14 @@ def test_evidence_without_sense_is_refused(counter: Made) -> None:
         {"certificate": []},
     ):
         assert replayed(model, language, found, **changes), changes
+
+
+def test_a_guard_steps_the_module_itself_from_corners(counter: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checker that sees no difference would believe a counter beyond the bits of float32."""
+    model, language, found = counter
+    length = found.evidence[METHOD]["length"]
+    monkeypatch.setattr("nerode.proofs.replay.sums._first_difference", lambda *_: None)
+    assert replayed(model, language, found) == ""
+    assert "at a corner" in replayed(model, language, found, length=8 * length)
+    monkeypatch.setattr("nerode.proofs.replay.sums._contradiction", lambda *_: None)
+    assert replayed(model, language, found, length=8 * length) == "", "the fault itself accepts the claim"

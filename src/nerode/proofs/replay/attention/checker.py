@@ -12,7 +12,6 @@ What is taken for granted is in the claim. docs/theory/attention.md has the proo
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,8 @@ import torch
 
 from nerode.core import Budget, started
 from nerode.kernel import DTYPES, Certificate, Failure, first_not_implied
-from nerode.languages import Dfa, Language, Legal
+from nerode.languages import Dfa, Language
 from nerode.models import Model, dtype_name, dtype_of
-from nerode.proofs.answers import wrong_answer
 from nerode.proofs.replay.attention.closure import Cases, Closure
 from nerode.proofs.replay.attention.heads import HeadLemmas, Rounding, Values, padded
 from nerode.proofs.replay.attention.records import METHOD, UNDERFLOW, AttentionProof, HeadFinding, NotProved
@@ -36,6 +34,7 @@ from nerode.proofs.replay.attention.weights import (
 )
 from nerode.proofs.replay.bits import find_foreign
 from nerode.proofs.replay.listing import fingerprint
+from nerode.proofs.replay.words import find_contradiction
 
 Array = npt.NDArray[np.float64]
 
@@ -338,9 +337,6 @@ def audit(model: Model) -> str | None:
     return None
 
 
-_WORDS, _LETTERS = 4, 24
-"""Words that the decoder itself reads, after the proof."""
-
 _REPEATED = ("dtype", "scores", "heads", "recurrent", "levels", "joint_states", "order")
 """Entries of the evidence that have to be found again."""
 
@@ -378,30 +374,8 @@ def replay_heads(
     return (
         first_not_implied(certificate.claims, [proof.claim()])
         or find_unsound(model)
-        or _contradiction(model, language, proof.length)
+        or find_contradiction(model, language, proof.length, valid=False)
     )
-
-
-@torch.no_grad()
-def _contradiction(model: Model, language: Language, length: int | str) -> Failure | None:
-    """A guard: why the decoder itself is wrong on one of some words, None if it is not.
-
-    Lemmas that are right never refuse here, so that this is no part of the proof.
-    """
-    choose, letters = random.Random(fingerprint(model)), range(len(language.alphabet))
-    for number in range(_WORDS):
-        state, at = model.initial_state(1), language.initial()
-        word: list[int] = []
-        for _ in range(_LETTERS if length == "all" else min(_LETTERS, int(length))):
-            legal = sorted(language.legal(at).symbols) if number % 2 else list(letters)
-            word.append(choose.choice(legal or list(letters)))
-            scores, state = model.step(torch.tensor(word[-1:]), state)
-            at = language.advance(at, word[-1])
-            *flags, end = (scores[0] > 0.5).tolist()
-            got = Legal(frozenset(a for a in letters if flags[a]), end)
-            if got != language.legal(at) or not bool(scores.isfinite().all()):
-                return wrong_answer(language.alphabet, word, language.legal(at), got)
-    return None
 
 
 def find_unsound(model: Model) -> Failure | None:
