@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_368,
     "models": 23_734,
     "network": 2_829,
-    "proofs": 13_669,
+    "proofs": 13_700,
     "records": 3_341,
     "report": 7_854,
     "reproduce": 2_952,
