@@ -69,7 +69,7 @@ def test_a_float_format_is_proved_only_where_its_sums_are_exact(checker: FormalC
 
 
 def test_the_largest_product_is_found_without_a_difference(checker: FormalChecker) -> None:
-    """Products of up to 33 in steps of 1/4 fit bfloat16, and their differences do not: they are not needed."""
+    """Products of up to 33 in steps of 1/4 fit bfloat16, and differences of them do not: none is needed."""
     network, language = files("q8", "permutation-diagonal")
     network["layers"][0]["readout"]["bias"][2] = "-3/4"
     found = compare(checker, network, language, CERTIFICATE, "joint-closure")
