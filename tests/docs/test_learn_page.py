@@ -26,6 +26,9 @@ def test_the_rows_reach_what_was_asked() -> None:
         assert sum(row["right"] and row["proved"] for row in own) >= least, test
         if test == "labels":
             assert max(row["seconds"] for row in own) < 2
+    for row in rows:
+        if row["test"] != TRAINED and row["unique"] and not row["right"]:
+            assert row["learned"] < row["states"]
     trained = [row for row in rows if row["test"] == TRAINED]
     assert sum(row["right"] and row["proved"] for row in trained) >= 14
     for row in trained:

@@ -15,6 +15,7 @@ from nerode.cli.options import PATH, Command, budgeted, default_option, force_op
 from nerode.cli.progress import Progress
 from nerode.cli.prove import EXIT_CODES
 from nerode.core import Budget, InputError, claim_file, enforce, write_atomically
+from nerode.languages import resolve_language
 from nerode.report import answer_lines, answer_page
 
 
@@ -79,7 +80,7 @@ def ask(
     ):
         found = ask_model(
             source_of(model, options),
-            _language(language, own),
+            None if language is None else resolve_language(language, budget=own),
             budget=own,
             settings=SettleSettings(states=states),
             on_part=progress.end,
@@ -99,12 +100,6 @@ def ask(
         if out is not None:
             click.echo(f"{out}")
     sys.exit(EXIT_CODES[found["settlement"]["status"]])
-
-
-def _language(text: str | None, budget: Budget) -> Any:
-    from nerode.languages import resolve_language
-
-    return None if text is None else resolve_language(text, budget=budget)
 
 
 def _command(model: str, given: dict[str, Any]) -> str:
