@@ -46,9 +46,9 @@ or 3 letters, star-free; the last test has 10 to 20 states and groups. Words hav
 of them accepted. "Right": the learned language is the true one. "Proved": the network that is compiled for it
 equals what was learned at every length. "Only one": nerode said that no other automaton of its size agrees;
 where the true one is another, it is larger. That was once said of an automaton with an answer that no word
-tells (seed 5009, 100 words): the fault was mended, and the rows without groups were made again. Before, 19
-of 20 came out right with questions. "Prototype": the first tries of this algorithm, on languages and words
-of other seeds.
+tells (seed 5009, 100 words). The fault was mended, and the rows of the first five tests were made again;
+before, 19 of 20 came out right with questions. "Prototype": the first tries of this algorithm, on languages
+and words of other seeds.
 
 Below, a Mamba is trained on 2,000 labelled words alone, for at most {SECONDS:.0f} CPU seconds; no
 automaton is given. "Agrees": the automaton of its float states agrees with all words. "Proved": network and

@@ -39,7 +39,7 @@ from nerode.records import (
     read_run,
     untrusted_code,
 )
-from nerode.tasks import Recognition, Task, build_task, complete_task
+from nerode.tasks import Prediction, Recognition, Task, build_task, complete_task
 from nerode.training import (
     Build,
     declared_theory,
@@ -179,6 +179,9 @@ def _saved(subject: Subject, folder: Path) -> LoadedNetwork:
     if asked is not None and asked.asks != "class":
         about = str(folder / LANGUAGE_FILE) if origin is None else origin.language
         task = build_task(language_task(about, recognises=asked.asks == "end"))
+        read = subject.reading
+        if isinstance(task, Prediction) and read is not None and read.kind == "softmax" and not read.columns:
+            task = task.read_by(read)
         language = getattr(task, "language", None)
         require_question(task, subject.question, reading := task.reading())
         if subject.reading != reading:

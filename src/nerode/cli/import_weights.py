@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
-from nerode.core import Budget, InputError, claim_folder, plural
+from nerode.core import Budget, InputError, claim_folder, plural, read_json
 from nerode.languages import Language, resolve_language
 from nerode.records import (
     RESULT,
@@ -19,8 +19,12 @@ from nerode.records import (
     Folder,
     ImportOrigin,
     NetworkEntry,
+    Reading,
     SubjectRecord,
 )
+
+if TYPE_CHECKING:
+    from nerode.models.libraries import ForeignModel
 
 
 @click.command(name="import", cls=Command)
@@ -39,6 +43,12 @@ from nerode.records import (
 @click.option("--language", metavar="LANG", help="The language that the model is about.")
 @click.option(
     "--recognise", is_flag=True, help="The two scores say out and in, not which letters may follow."
+)
+@click.option(
+    "--reading",
+    metavar="RULE",
+    help="With --language: softmax:P (a letter may follow if its probability, among letters and end, is at "
+    "least P) or above:0 (the sign of its score).  [default: softmax:0.02 of a language model]",
 )
 @default_option(
     "--activation",
@@ -70,7 +80,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         read_foreign,
         with_letters,
     )
-    from nerode.tasks import build_task
+    from nerode.tasks import Prediction, build_task
     from nerode.training import write_subject
 
     _claim(out, force=options["force"])
@@ -104,6 +114,8 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         save_model(out, model, subject=SubjectRecord(network=entry, letters=letters, origin=origin.to_json()))
     else:
         task = build_task(imported_task(origin, recognises=options["recognise"]))
+        if isinstance(task, Prediction):
+            task = task.read_by(_reading(options["reading"], foreign))
         write_subject(out, model, task, origin=origin.to_json(), letters=letters)
     layers = list(dict.fromkeys(layer.name for layer in model.config.layers))
     if as_json:
@@ -120,6 +132,7 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
             "compared": compared,
             "assumed": foreign.described.assumed,
             "longest": letters.longest,
+            "reading": None if language is None else str(task.reading()),
         }
         click.echo(json.dumps(item, ensure_ascii=False))
         return
@@ -135,8 +148,38 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
         click.echo(f"assumed, because the weights do not say: {foreign.described.assumed}")
     if letters.longest is not None:
         click.echo(f"the library's model reads at most {plural(letters.longest, 'letter')}")
+    if language is not None:
+        click.echo(f"reading: {task.reading()}")
     click.echo("nothing is proved of these weights")
     click.echo(f"Next: nerode analyse {out}" + (f" · nerode prove {out}" if language is not None else ""))
+
+
+def _reading(wanted: str | None, foreign: ForeignModel) -> Reading:
+    """The reading that is asked for; else that of what we exported, or probabilities of a language model.
+
+    Raises:
+        InputError: for a reading that the model's scores do not allow.
+    """
+    from nerode.analysis.asking import read_reading, softmax
+    from nerode.models.exports import NOTE_FILE
+
+    capped, signs, note = foreign.described.cap, Reading(kind="above"), foreign.files.path / NOTE_FILE
+    if wanted is None:
+        told: Any = read_json(note) if note.exists() else {}
+        kept = told.get("reading") if isinstance(told, dict) else None
+        shares = isinstance(kept, dict) and kept.get("kind") == "softmax" if note.exists() else True
+        if capped or not (foreign.files.config and shares):
+            return signs
+        return softmax() if not kept else softmax(above=str(kept.get("threshold")))
+    reading = read_reading(wanted)
+    if reading is None or (reading.kind == "above" and reading != signs):
+        raise InputError(f"{wanted!r} is no reading of an import; there are softmax:P and above:0")
+    if reading.kind == "softmax" and capped:
+        raise InputError(
+            f"the model caps its scores at {capped:g}, which the import leaves out and probabilities need: "
+            "`nerode ask SRC` reads it with the cap"
+        )
+    return reading
 
 
 def _claim(out: Path, *, force: bool) -> None:

@@ -392,6 +392,8 @@ class _Search:
         language, tasks = subject.language, _box_tasks(subject)
         if not self.settings.boxes or not isinstance(model, Model) or language is None or not tasks:
             return None
+        if subject.reading is not None and subject.reading.kind == "softmax":
+            return None  # boxes speak of signs and of the largest score
         try:
             require_plain(model)
             require_told_apart(language, subject.answers)

@@ -270,12 +270,16 @@ class Task(ABC):
             return functional.binary_cross_entropy_with_logits(scores, targets.to(scores.dtype))
         return functional.cross_entropy(scores, targets)
 
+    def bits(self, scores: Tensor) -> Tensor:
+        """Returns the truth values that scores stand for, where targets are bits."""
+        return scores > 0
+
     def correct(
         self, scores: Float[Tensor, "batch time outputs"], batch: Batch
     ) -> Bool[Tensor, "batch time"]:
         """Returns which positions are answered correctly; positions that do not count are."""
         if self.targets_are_bits:
-            answered = ((scores > 0) == batch.targets).all(-1)
+            answered = (self.bits(scores) == batch.targets).all(-1)
         else:
             answered = scores.argmax(-1) == batch.targets
         return answered | ~batch.mask

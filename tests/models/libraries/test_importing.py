@@ -328,3 +328,36 @@ def test_a_decoder_reads_no_further_than_its_positions(folders: dict[str, Path],
     long = run("run", out, "ab" * 24)
     assert long.code == 2
     assert "the model has positions for 48 tokens, marks included; give a shorter word" in long.err
+
+
+def test_a_language_model_is_read_by_its_probabilities(tmp_path: Path) -> None:
+    """A number added to all scores changes signs, and no probability."""
+    torch.manual_seed(0)
+    config = transformers.MambaConfig(vocab_size=4, hidden_size=8, state_size=2, num_hidden_layers=1)
+    model = transformers.MambaForCausalLM(config)
+    model.save_pretrained(tmp_path / "given")
+    how = ("--letters", "a=1,b=2", "--begin", "0", "--end", "3", "--language", "(a|b)*")
+    made = run("import", str(tmp_path / "given"), *how, "-o", str(tmp_path / "in"))
+    assert made.code == 0, made.err
+    assert "reading: probability at least 0.02" in made.out
+    proved = run("prove", str(tmp_path / "in"), "--json", "--max-seconds", "5")
+    found = json.loads(proved.out)
+    # The weights that the library begins with find every letter about as likely.
+    assert (found["reading"], found["word"]) == ("probability at least 0.02", None)
+    assert found["words"] == "all prefixes of words of the language"
+    asked = json.loads(run("ask", str(tmp_path / "in"), "--json").out)
+    assert asked["learned"]["expression"] == ".*"
+    assert 0.2 < asked["gap"]["least_allowed"] <= 1 / 3
+    signs = (*how, "--reading", "above:0", "-o", str(tmp_path / "signs"))
+    assert "reading: scores above 0" in run("import", str(tmp_path / "given"), *signs).out
+    assert run("prove", str(tmp_path / "signs"), "--max-seconds", "5").code == 1
+    for rule, said in (("largest", "no reading of an import"), ("softmax:2", "between 0 and 1")):
+        refused = run("import", str(tmp_path / "given"), *how, "--reading", rule, "-o", str(tmp_path / "no"))
+        assert refused.code == 2
+        assert said in refused.err
+    back = run("export", str(tmp_path / "in"), "--to", "huggingface", "-o", str(tmp_path / "out"))
+    assert back.code == 0, back.err
+    again = run(
+        "import", str(tmp_path / "out"), "--language", "(a|b)*", "--letters", "a,b", "-o", str(tmp_path / "x")
+    )
+    assert "reading: probability at least 0.02" in again.out, again.err

@@ -513,8 +513,9 @@ class _Asking:
         """The probabilities along each word, as long as the model allows it, and whether they are enough."""
         reading = self.subject.reading
         assert reading is not None
-        columns = [c for c in reading.columns if c >= 0]
-        places = [i for i, c in enumerate(reading.columns) if c >= 0]
+        read = reading.columns or range(len(self.subject.letters.alphabet) + 1)
+        columns = [c for c in read if c >= 0]
+        places = [i for i, c in enumerate(read) if c >= 0]
         longest = max(map(len, words))
         padded = torch.tensor([[*word, *[0] * (longest - len(word))] for word in words])
         with torch.no_grad():

@@ -206,7 +206,7 @@ def _first_mistake(model: nn.Module, task: Task, batch: Batch) -> Refutation | N
                 _names(task),
                 _letters(batch.inputs[row, : first + place + 1]),
                 _answer(task, piece.targets[row, place]),
-                _answer(task, given > 0 if task.targets_are_bits else given.argmax()),
+                _answer(task, task.bits(given) if task.targets_are_bits else given.argmax()),
             )
     return None
 

@@ -37,7 +37,7 @@ from nerode.models.exports.whole_models import (
 from nerode.models.folder import dtype_of, weights_of
 from nerode.models.libraries.formats import FORMATS, load_causal
 from nerode.models.libraries.importing import Activation, library_weights, read_cells
-from nerode.models.libraries.library_model import LibraryModel, Settings
+from nerode.models.libraries.library_model import LibraryModel, Settings, silence_libraries
 from nerode.models.libraries.places import give_theirs, inside, renamed, torch_cell
 from nerode.models.model import Model
 from nerode.records import ImportOrigin, SubjectRecord, TokenLetters
@@ -256,15 +256,16 @@ def write_library_folder(
 
             limits: dict[str, Any] = {"length": _LENGTH, **(compared or {})}
             limits["length"] = min(limits["length"], form.longest)
-            found = compare(
-                form.scores(load_causal(place, dtype="auto")),
-                model,
-                program=f"transformers {transformers.__version__}",
-                alphabet=alphabet,
-                decode=decode,
-                cap=form.described.cap,
-                **limits,
-            )
+            with silence_libraries():
+                found = compare(
+                    form.scores(load_causal(place, dtype="auto")),
+                    model,
+                    program=f"transformers {transformers.__version__}",
+                    alphabet=alphabet,
+                    decode=decode,
+                    cap=form.described.cap,
+                    **limits,
+                )
         write_atomically(place / CARD_FILE, card(_loading(form, alphabet), found))
     return found
 

@@ -32,6 +32,7 @@ from nerode.languages import Alphabet, Language
 from nerode.models.folder import dtype_of
 from nerode.models.libraries.formats import load_causal
 from nerode.models.libraries.importing import library_weights
+from nerode.models.libraries.library_model import silence_libraries
 from nerode.models.lower.published import ALWAYS, LOGIT
 from nerode.models.model import Model
 from nerode.models.zoo import LayerConfig
@@ -384,7 +385,8 @@ def _compare(folder: Path, language: Language) -> str:
     if importlib.util.find_spec("transformers") is None:
         return "no word: transformers is not installed"
     model = load_causal(folder, dtype="auto")
-    checks = [(words, answers_of(model, words)) for words in _words(language)]
+    with silence_libraries():
+        checks = [(words, answers_of(model, words)) for words in _words(language)]
     for words, found in checks:
         for word, row in zip(words.tolist(), found, strict=True):
             expected = [

@@ -218,8 +218,9 @@ def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
         which = "the shortest failing word" if found.shortest else "a failing word"
         shown = _shortened(with_powers(found.word))
         size = plural(len(found.word), "letter")
+        word = f"{which}, of {size}: {shown}" if found.word else "the empty word"
         return [
-            f"{found.mark} {title}refuted for {found.about} by {which}, of {size}: {shown}",
+            f"{found.mark} {title}refuted for {found.about} by {word}",
             f"  expected {found.expected}, got {found.got}  [{found.method}, {cost}]",
         ]
     lines = [

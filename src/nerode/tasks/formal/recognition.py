@@ -9,7 +9,9 @@ small, the others come from the automaton of edit scripts.
 
 from __future__ import annotations
 
+import copy
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -268,14 +270,34 @@ class Prediction(FormalLanguageTask):
     def __init__(self, settings: LanguageSettings) -> None:
         super().__init__(settings)
         self.outputs = len(self.alphabet) + 1
+        self._reading = Reading(kind="above")
+
+    def read_by(self, reading: Reading) -> Prediction:
+        """Returns the task with another reading of scores, that of a language model: by probabilities."""
+        found = copy.copy(self)
+        found._reading = reading
+        return found
 
     def question(self) -> LanguageQuestion:
-        """Returns the question for what may follow: all prefixes, or else those of words of the language."""
-        return LanguageQuestion(self.language)
+        """Returns the question for what may follow: all prefixes, or else those of words of the language.
+
+        Probabilities cannot say that nothing may follow, so they are asked about prefixes of words alone.
+        """
+        return LanguageQuestion(self.language, words="valid" if self._by_share else "strongest")
 
     def reading(self) -> Reading:
-        """Returns the reading by the signs of the scores."""
-        return Reading(kind="above")
+        """Returns the reading by the signs of the scores, or by their probabilities."""
+        return self._reading
+
+    def bits(self, scores: Tensor) -> Tensor:
+        """Returns the scores that are above 0, or those whose probability is large enough."""
+        if not self._by_share:
+            return super().bits(scores)
+        return scores.double().log_softmax(-1) >= math.log(self._reading.limit)
+
+    @property
+    def _by_share(self) -> bool:
+        return self._reading.kind == "softmax"
 
     def label(self, words: Integers) -> Batch:
         """Returns words with the sets of letters that may follow each prefix."""
