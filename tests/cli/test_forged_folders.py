@@ -19,7 +19,8 @@ from nerode.analysis.settle import settle_folder
 from nerode.analysis.settle.keeping import keep_end
 from nerode.compiler import compile_language
 from nerode.core import Budget
-from nerode.languages import resolve_language
+from nerode.languages import describe_language, resolve_language
+from nerode.models import Surroundings, build_model, model_config, read_model
 from nerode.models.lower.assembly import network_to_architecture
 from nerode.proofs.floats import settle as settle_asked
 from nerode.proofs.replay import open_subject
@@ -210,10 +211,10 @@ def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path
         assert "its scores are read as" in refused.err
 
 
-def trained(place: Path, layers: str, **settings: Any) -> Path:
-    """A run that should predict what follows in (a|b)*."""
+def trained(place: Path, layers: str, *, language: str = "(a|b)*", **settings: Any) -> Path:
+    """A run that should predict what follows in a language of two letters."""
     tables = {
-        "task": {"name": "language-prediction", "settings": {"language": "(a|b)*"}},
+        "task": {"name": "language-prediction", "settings": {"language": language}},
         "model": {"layers": layers, "width": 2, **settings},
         "run": {"steps": 1, "evaluate_every": 1, "validation": 8, "test_lengths": [8], "test_sequences": 4},
     }
@@ -276,6 +277,50 @@ def test_the_proof_of_another_model_is_none_of_a_run(tmp_path: Path) -> None:
         assert refused.code == 2, refused.out
         assert "names another model than its run, mamba" in refused.err
     assert run("verify", str(other)).code == 0
+
+
+def test_a_name_that_a_file_gives_is_not_one_of_what_was_proved(tmp_path: Path) -> None:
+    path = tmp_path / "named.json"
+    described = describe_language(resolve_language("(0|1)*"))
+    path.write_text(json.dumps(described | {"name": "parity"}))
+    folder = trained(tmp_path, "elman-tanh", language=str(path), **PLAIN)
+    always_say(folder, [1.0, 1.0, 1.0])
+    saved = tmp_path / "saved"
+    task = build_task(TaskConfig(name="language-prediction", settings={"language": str(path)}))
+    write_subject(saved, read_model(folder), task, origin={"kind": "given"})
+    for place in (folder, saved):
+        for command in ("prove", "verify"):
+            found = run(command, str(place))
+            assert (found.code, "for parity" in found.out) == (0, False), found.err
+            assert "for the language that its file calls 'parity'" in found.out
+    pattern = trained(tmp_path / "pattern", "elman-tanh", **PLAIN)
+    always_say(pattern, [1.0, 1.0, 1.0])
+    assert "proved for (a|b)* at every length" in run("prove", str(pattern)).out
+
+
+def test_a_name_that_a_file_gives_is_not_one_of_its_classes(tmp_path: Path) -> None:
+    """A model that says 0 of every word, asked about a machine of one class, is none of parity."""
+    task = build_task(TaskConfig(name="dfa-states", settings={"language": "parity"}))
+    plain = Surroundings(norm="none", residual=False, feed_forward="none")
+    model = build_model(model_config("elman-tanh", outputs=2, letters=2, surroundings=plain), seed=0)
+    with torch.no_grad():
+        for value in model.parameters():
+            value.zero_()
+        model.head.bias[0] = 1.0
+    write_subject(tmp_path, model, task, origin={"kind": "given"})
+    path = tmp_path / "language.json"
+    definition = json.loads(path.read_text())["definition"]
+    edit(path, definition=definition | {"outputs": ["0"], "transitions": [[0, 0]]})
+    written = json.loads((tmp_path / "subject.json").read_text())
+    files = written["files"] | {path.name: Folder(tmp_path).file_hash(path.name)}
+    edit(tmp_path / "subject.json", files=files)
+    subject = open_subject(tmp_path)
+    ended = settle_asked(subject, budget=Budget(seconds=60))
+    keep_end(tmp_path / SETTLED, replace(ended, settlement=replace(ended.settlement, subject=subject.hash)))
+    for command in ("prove", "verify"):
+        found = run(command, str(tmp_path))
+        assert (found.code, "for parity" in found.out) == (0, False), found.err
+        assert "for the classes that its file calls 'parity'" in found.out
 
 
 def test_written_weights_that_are_read_in_another_way_are_refused(tmp_path: Path) -> None:

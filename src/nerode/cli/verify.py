@@ -14,6 +14,7 @@ import click
 from nerode.cli.failures import failure_object, print_failure
 from nerode.cli.options import Command, RunPath, budgeted, trust_option
 from nerode.core import Budget, InputError, missing_extra
+from nerode.languages import title_of
 from nerode.proofs import (
     CERTIFICATE_FILE,
     CHECKED,
@@ -141,7 +142,7 @@ def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: 
         from nerode.training import task_of_run
 
         task = task_of_run(read_run(folder), subject.question, subject.reading, subject.bare)
-        name = getattr(getattr(task, "language", None), "name", task.name)
+        name = task.name if (language := getattr(task, "language", None)) is None else title_of(language)
         about = f"the weights of the run {folder.resolve().name}, for {name}"
     found = replay_settled(folder, subject, budget=budget)
     lines = [*map(claim_line, found.claims), f"about {about}; answers are {subject.reading}"]

@@ -107,9 +107,22 @@ def is_named_rightly(language: Language) -> bool:
     return known is not None and language_hash(known) == language_hash(language)
 
 
+def _is_its_pattern(language: Language) -> bool:
+    """Whether the name of a language is a regular expression for it."""
+    try:
+        meant = regular_language(language.name, None, Budget(states=_MOST_STATES))
+    except NerodeError:
+        return False
+    return language_hash(meant) == language_hash(language)
+
+
+_MOST_STATES = 2_000
+"""States of the automaton of a name that a file may have made up."""
+
+
 def title_of(language: Language) -> str:
-    """Returns what a language of a file may be called in a claim: a name only if it stands for it."""
-    if is_named_rightly(language):
+    """Returns what a language of a file may be called in a claim: a name or a pattern only if it is that."""
+    if is_named_rightly(language) or _is_its_pattern(language):
         return language.name
     return f"the language that its file calls {language.name!r}"
 

@@ -17,7 +17,7 @@ from torch import nn
 from nerode.analysis.extraction.question import letter_network
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream
-from nerode.languages import NOTHING, Question, Word, answer_names
+from nerode.languages import NOTHING, Question, Word, answer_names, title_of
 from nerode.models import (
     DiagonalTransition,
     OwnLayer,
@@ -50,9 +50,13 @@ _DECIDED = 2.0**-30
 
 
 def name_of_goal(subject: LoadedNetwork) -> str:
-    """Returns the name of what a network should do."""
-    assert subject.task is not None
-    return subject.task.name if subject.language is None else subject.language.name
+    """Returns the name of what a network should do; one that a file gives only if it stands for it."""
+    if subject.language is not None:
+        return title_of(subject.language)
+    if subject.task is not None:
+        return subject.task.name
+    assert subject.subject is not None
+    return subject.subject.about
 
 
 def to_subject(subject: LoadedNetwork, *, weights: str = "") -> Subject:

@@ -105,7 +105,8 @@ class Subject:
             return self.title
         if isinstance(self.question, LanguageQuestion):
             return title_of(self.question.language)
-        return "" if self.record.question is None else self.record.question.name
+        asked = self.record.question
+        return "" if asked is None else f"the classes that its file calls {asked.name!r}"
 
 
 def make_subject(
