@@ -211,6 +211,26 @@ def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path
         assert "its scores are read as" in refused.err
 
 
+def test_files_that_a_subject_does_not_name_are_no_part_of_a_folder(tmp_path: Path) -> None:
+    """A link is refused where the subject names the file; so it has to name it."""
+    net, other = tmp_path / "net", tmp_path / "other"
+    for folder, language in ((net, "(ab)*"), (other, "flip-flop")):
+        assert run("compile", language, "--to", "mamba", "-o", str(folder)).code == 0
+    linked = Path(shutil.copytree(net, tmp_path / "linked", ignore=shutil.ignore_patterns("model")))
+    edit(linked / "subject.json", files={})
+    for name in ("network.json", "language.json", "certificate.json"):
+        (linked / name).unlink()
+        (linked / name).symlink_to(other / name)
+    refused = run("verify", str(linked))
+    assert (refused.code, refused.out) == (2, "")
+    assert "does not name network.json" in refused.err
+    (net / "model").rename(tmp_path / "elsewhere")
+    (net / "model").symlink_to(tmp_path / "elsewhere")
+    refused = run("verify", str(net))
+    assert (refused.code, refused.out) == (2, "")
+    assert "model: is a link" in refused.err
+
+
 def trained(place: Path, layers: str, *, language: str = "(a|b)*", **settings: Any) -> Path:
     """A run that should predict what follows in a language of two letters."""
     tables = {

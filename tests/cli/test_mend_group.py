@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,21 @@ def test_wrong_use_is_refused(trained: Path, tmp_path: Path) -> None:
     nowhere = run("polish", str(trained))
     assert nowhere.code == 2
     assert "Missing option '-o' / '--out'" in nowhere.err
+
+
+def test_products_are_no_proof_of_a_run_that_is_asked_something_else(trained: Path, tmp_path: Path) -> None:
+    place = tmp_path / "polished"
+    assert run("mend", str(trained), "-o", str(place)).code == 0
+    subject = json.loads((place / "subject.json").read_text())
+    del subject["files"]["language.json"]
+    (place / "subject.json").write_text(json.dumps(subject | {"question": None}))
+    assert run("verify", str(place)).code == 0
+    tables = {"task": {"name": "parity"}, "run": {"steps": 1, "test_lengths": [8], "test_sequences": 1}}
+    spec = TrainSpec.from_mapping(tables)
+    run_in(tmp_path, spec)
+    folder = tmp_path / run_name(run_key(spec))
+    for name in ("subject.json", "model.safetensors", "polish.json"):
+        shutil.copy(place / name, folder)
+    refused = run("verify", str(folder))
+    assert refused.code == 2, refused.out
+    assert "without a proof of its own" in refused.err

@@ -19,6 +19,8 @@ from nerode.proofs import (
     CERTIFICATE_FILE,
     CHECKED,
     FORMAL,
+    LANGUAGE_FILE,
+    NETWORK_FILE,
     POLISH_FILE,
     CheckResult,
     Claim,
@@ -90,7 +92,8 @@ def verify(
         raise InputError(f"{folder} is no compiled network; --formal is about the proofs of exact networks")
     # A folder with the result of a run is a run, whatever else lies in it.
     if Folder(folder).subject.network.kind != "exact" or (folder / RESULT).exists():
-        if is_polished(folder):
+        # A run is asked what its task asks, and no product of letters.
+        if is_polished(folder) and not (folder / RESULT).exists():
             _verify_polished(folder, as_json, budget)
         _verify_weights(folder, budget, trust_code=trust_code, as_json=as_json)
     result = _check(folder, budget)
@@ -215,7 +218,7 @@ def _check(folder: Path, budget: Budget) -> CheckResult:
     found = check_folder(folder, budget=budget)
     if found.ok:
         # What the kernel has read are the files of the subject, and none is a link.
-        Folder(folder).require_files()
+        Folder(folder).require_files(NETWORK_FILE, LANGUAGE_FILE)
     return found
 
 

@@ -391,8 +391,11 @@ class Folder:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise FormatError("is not a safetensors file", path=self.path / name) from None
 
-    def require_files(self) -> None:
-        """Raises FormatError unless each file that the subject names has the hash that it states."""
+    def require_files(self, *needed: str) -> None:
+        """Raises FormatError unless each file that the subject names, and it has to name some, is the one."""
+        for name in needed:
+            if name not in self.subject.files:
+                raise FormatError(f"does not name {name}", path=self.path / SUBJECT_FILE)
         for name, stated in self.subject.files.items():
             if self.file_hash(name) != stated:
                 path = self.path / name

@@ -208,6 +208,8 @@ def replay_weights(folder: Path, language: Language, *, budget: Budget | None = 
     found = [(dtype, read_float_certificate(place, dtype)) for dtype in DTYPES]
     if not any(certificate for _, certificate in found):
         return
+    if place.is_symlink():
+        raise FormatError("is a link; the weights of a network lie in its own folder", path=place)
     weights = open_subject(place)
     if weights.asked.hash != language_hash(language):
         raise FormatError("is asked about another language than its network", path=place)
