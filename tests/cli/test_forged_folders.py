@@ -81,6 +81,9 @@ def test_a_proof_of_batches_alone_is_no_proof(copy: Path) -> None:
     assert "not proved" in found.out
     settled = json.loads(run("verify", str(copy), "--json").out)
     assert settled["ok"] is False
+    written = run("export", str(copy), "--to", "torch", "-o", str(copy / "torch"))
+    assert (written.code, "✓" in written.out) == (0, False), written.err
+    assert "Nothing is proved of this model." in (copy / "torch" / "README.md").read_text()
 
 
 def test_written_weights_with_a_proof_of_batches_alone_show_nothing(tmp_path: Path) -> None:

@@ -7,10 +7,25 @@ from fractions import Fraction
 
 import pytest
 
-from nerode.kernel import EXACT, FRAGILE, PREDICT, STEP_BY_STEP, TESTED, UNDER_NOISE, UP_TO_LENGTH, Claim
+from nerode.kernel import (
+    EXACT,
+    FRAGILE,
+    PREDICT,
+    RECOGNISE,
+    STEP_BY_STEP,
+    TESTED,
+    TRACK,
+    UNDER_NOISE,
+    UP_TO_LENGTH,
+    VALID_PREFIXES,
+    Claim,
+    language_claim,
+)
+from nerode.proofs.floats import known
 from nerode.proofs.replay.table import METHODS, REPLAYS
 from nerode.report import reliance_lines, reliance_markdown, reliance_objects, reliance_rows
 from nerode.report.reliance import settled_rows
+from nerode.study.networks import summarise
 
 BITS = Claim(
     scope=STEP_BY_STEP,
@@ -56,6 +71,33 @@ def test_every_replay_is_named(method: str) -> None:
         "words": "all words",
     }
     assert "proofs/replay/" in settled_rows(settled)[0][-1]
+
+
+def test_the_empty_word_is_left_out_where_it_is_not_covered() -> None:
+    for task, holds, without in (
+        (RECOGNISE, "membership of every word", "membership of every word but the empty one"),
+        (TRACK, "the class of every word", "the class of every word but the empty one"),
+    ):
+        assert row(replace(BITS, task=task))[0] == without
+        assert row(replace(BITS, task=task, covers="All."))[0] == holds
+    assert row(replace(BITS, task=VALID_PREFIXES))[0].startswith("every answer after a letter along words")
+
+
+@pytest.mark.parametrize(
+    ("task", "part"),
+    [(VALID_PREFIXES, ", on valid prefixes"), (RECOGNISE, ", membership only"), (PREDICT, "")],
+)
+def test_a_claim_in_a_line_says_what_it_leaves_out(task: str, part: str) -> None:
+    """So do the lines of networks on pages; formats of weaker claims are not mixed with those of others."""
+    claims = [
+        language_claim(task=PREDICT, method="joint-closure"),
+        language_claim(task=task, method="integer-exactness", dtype="float32", order="any"),
+        language_claim(task=task, method="integer-exactness", dtype="float16", order="any", length=9),
+    ]
+    _, exact, short = known(claims)
+    assert str(exact) == f"✓ all lengths bit-exact in float32, any evaluation order{part}"
+    assert str(short) == f"✓ correct up to length 9 in float16{part}"
+    assert summarise(claims)[:2] == ["all lengths, exact", f"all lengths, bit for bit in float32{part}"]
 
 
 def test_what_is_less_than_it_looks_is_said() -> None:

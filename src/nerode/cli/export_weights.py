@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,9 @@ def replayed_claims(
     if settled is None and written.name == MODEL_FOLDER and read_float_certificate(written, str(dtype)):
         replays = list(replay_weights(written.parent, read_language(written.parent), budget=budget))
         _require(folder, replays)
-        proofs = tuple(claim for seen in replays for claim in seen.claims if claim.dtype == dtype)
+        proofs = tuple(
+            claim for seen in map(_alone, replays) for claim in seen.claims if claim.dtype == dtype
+        )
         return proofs, known(proofs)
     if settled is None or settled.status == "unsettled":
         reason = "Nobody asked." if settled is None else f"{settled.reason}."
@@ -171,7 +174,13 @@ def replayed_claims(
         return (), (claim,)
     found = replay_settled(folder, subject, budget=budget)
     _require(folder, [found])
-    return found.claims, known(found.claims)
+    proofs = _alone(found).claims
+    return proofs, known(proofs) or (unexamined("What is proved holds in batches alone.", dtype=dtype),)
+
+
+def _alone(seen: Replayed) -> Replayed:
+    """A replay without its claims if they are about batches alone: exported programs read single words."""
+    return seen if seen.details.get("alone", True) else replace(seen, claims=())
 
 
 def _require(folder: Path, replays: Sequence[Replayed]) -> None:

@@ -83,7 +83,8 @@ def _read(folder: Path) -> _Folder:
     if result.failure is not None:
         raise InputError(f"the certificate in {folder} does not hold: {result.failure.what}")
     network, language, certificate = (
-        (folder / name).read_text(encoding="utf-8")
+        # Ends of lines as they are: the hashes are those of the files.
+        (folder / name).read_bytes().decode()
         for name in (NETWORK_FILE, LANGUAGE_FILE, CERTIFICATE_FILE)
     )
     stated = json.loads(certificate)

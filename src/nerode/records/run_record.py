@@ -57,7 +57,7 @@ class ModelClaim:
                 return f"· neither tested nor proved{floats}"
             return f"· tested to length {_count(self.length)}{floats}, no proof"
         if self.length != "all":
-            return f"✓ correct up to length {_count(self.length)}{floats}"
+            return f"✓ correct up to length {_count(self.length)}{floats}{first_prefixes(self.says)}"
         return f"✓ {self.scope.replace('a dtype', self.dtype or 'a dtype')}{first_prefixes(self.says)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -65,8 +65,18 @@ class ModelClaim:
         return to_mapping(self)
 
 
+_RESTRICTED = {
+    ", on valid prefixes": "that no word of the language continues nothing is said",
+    ", membership only": "about next symbols is not covered",
+}
+"""What restricts a claim, by the words of its sentence that say so."""
+
+
 def first_prefixes(covers: str) -> str:
-    """Returns from which number of words on a claim about distributions holds, "" for claims about all."""
+    """Returns on which words or of what part of an answer a claim holds, "" for claims about all."""
+    for part, without in _RESTRICTED.items():
+        if without in covers:
+            return part
     words = covers.partition("After every prefix of at least ")[2].partition(" words")[0]
     return f" from {words} words on" if words else ""
 

@@ -9,7 +9,6 @@ from typing import Any
 from nerode.proofs import (
     FORMAL,
     FRAGILE,
-    PREDICT,
     RECOGNISE,
     STATE_BOXES,
     TESTED,
@@ -44,10 +43,14 @@ _SETTLED_BY = {
 """The same by the names that settlements have for methods."""
 
 _ANSWERS = {
-    VALID_PREFIXES: "every answer along words of the language",
-    RECOGNISE: "membership of every word",
-    TRACK: "the class of every word",
+    VALID_PREFIXES: (
+        "every answer along words of the language",
+        "every answer after a letter along words of the language",
+    ),
+    RECOGNISE: ("membership of every word", "membership of every word but the empty one"),
+    TRACK: ("the class of every word", "the class of every word but the empty one"),
 }
+"""What holds after every prefix, and what where the empty one is not covered."""
 
 
 def reliance_rows(
@@ -81,16 +84,17 @@ def settled_rows(settlement: Mapping[str, Any]) -> list[tuple[str, ...]]:
     noise = settlement["noise"]
     arithmetic = order if noise is None else f"{order}, under noise below {float(Fraction(noise)):.3g}"
     believed = _SETTLED_BY.get(settlement["method"], _KERNEL)
-    return [(WEIGHTS, f"every answer on {settlement['words']}", "of any length", arithmetic, believed)]
+    after = " after a letter" * any("The empty prefix" in said for said in settlement.get("claims", ()))
+    holds = f"every answer{after} on {settlement['words']}"
+    return [(WEIGHTS, holds, "of any length", arithmetic, believed)]
 
 
 def _what(claim: Claim) -> str:
     if claim.task in (WINDOW, FRAGILE) or claim.method.startswith("n-gram"):
         # Their scope alone would say too much: which prefixes and which window is in the sentence.
         return claim.covers.removesuffix(".")
-    found = _ANSWERS.get(claim.task, "every answer after every prefix")
-    if claim.task == PREDICT and "The empty prefix" in claim.covers:
-        found = "every answer after a letter"
+    every = ("every answer after every prefix", "every answer after a letter")
+    found = _ANSWERS.get(claim.task, every)["The empty prefix" in claim.covers]
     parts = [found, *only_in_batches(claim)] + ["tested, no proof"] * (claim.scope == TESTED)
     return ", ".join(parts)
 

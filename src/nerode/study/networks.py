@@ -25,11 +25,9 @@ from nerode.proofs import (
     DTYPES,
     EXACT,
     FRAGILE,
-    RECOGNISE,
     STEP_BY_STEP,
     UNDER_NOISE,
     UP_TO_LENGTH,
-    VALID_PREFIXES,
     WINDOW,
     Certificate,
     Claim,
@@ -236,13 +234,14 @@ def summarise(claims: Iterable[Claim]) -> list[str]:
     lines = []
     exact = [c for c in claims if c.scope == EXACT and c.task not in (WINDOW, FRAGILE)]
     if exact:
-        where = {VALID_PREFIXES: " on valid prefixes", RECOGNISE: ", membership only"}.get(exact[0].task, "")
-        where = first_prefixes(exact[0].covers) + where
+        where = first_prefixes(exact[0].covers)
         eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
         lines.append(f"all lengths, exact{where}{eps}")
-    formats = list(dict.fromkeys(c.dtype for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP) and c.dtype))
-    if formats:
-        lines.append("all lengths, bit for bit in " + ", ".join(formats))
+    bits = [c for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP)]
+    formats = list(dict.fromkeys(c.dtype for c in bits if c.dtype))
+    for where in dict.fromkeys(first_prefixes(c.covers) for c in bits):
+        named = dict.fromkeys(str(c.dtype) for c in bits if first_prefixes(c.covers) == where)
+        lines.append(f"all lengths, bit for bit in {', '.join(named)}{where}")
     for claim in claims:
         if claim.scope == UP_TO_LENGTH and claim.dtype not in formats:
             lines.append(f"{claim.dtype} up to length {claim.length:,}")
