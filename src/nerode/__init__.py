@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nerode.analysis.extraction.extraction import extract as extract
     from nerode.analysis.generalisation import study_generalisation as study_generalisation
     from nerode.analysis.learning import learn as learn
+    from nerode.analysis.mending import mend_model
     from nerode.analysis.polish import polish as polish
     from nerode.compiler import (
         NgramOptions as NgramOptions,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     language = resolve_language
     runs = find_runs
     compile = compile_artefact
+    mend = mend_model
 
 _DOORS = {
     "nerode.algebra": ("profile",),
@@ -93,6 +95,7 @@ _DOORS = {
 _HOMES = {name: (door, name) for door, names in _DOORS.items() for name in names}
 _HOMES["language"] = ("nerode.languages", "resolve_language")
 _HOMES["compile"] = ("nerode.proofs.artefacts", "compile_artefact")
+_HOMES["mend"] = ("nerode.analysis.mending", "mend_model")
 _HOMES["runs"] = ("nerode.study", "find_runs")
 
 

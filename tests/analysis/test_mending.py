@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save
 
+import nerode as nr
 from nerode.analysis import load_subject
 from nerode.analysis.mending import choose_method, mend
 from nerode.analysis.settle import replay_settlement
@@ -85,3 +86,19 @@ def test_what_cannot_be_mended_is_refused(tmp_path):
     with pytest.raises(InputError, match="reads 3 letters"):
         mend(subject, tmp_path / "new", task=TaskConfig(name="parity"))
     assert not (tmp_path / "new").exists()
+
+
+def test_python_mends_a_folder_and_saves_what_is_proved(tmp_path):
+    saved_model(tmp_path / "given")
+    mended = nr.mend(tmp_path / "given", nr.language("set-reset"), seed=1)
+    assert mended.settlement.status == "proved"
+    assert str(mended).startswith("✓ ")
+    mended.save(tmp_path / "kept")
+    assert load_subject(tmp_path / "kept").record is not None
+    assert replay_settlement(tmp_path / "kept")[1] is not None
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="other"):
+        mended.save(tmp_path / "other")
+    with pytest.raises(InputError, match="no task"):
+        nr.mend(tmp_path / "given")

@@ -15,22 +15,25 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from nerode.analysis.recipes import recipe
 from nerode.analysis.settle.keeping import settled_or_new
-from nerode.analysis.subject import LoadedNetwork, imported_task
-from nerode.core import Budget, InputError, read_bytes, to_mapping
+from nerode.analysis.subject import LoadedNetwork, imported_task, load_subject, trained_network
+from nerode.core import Budget, InputError, Shown, claim_folder, read_bytes, to_mapping
+from nerode.languages import Language, resolve_language
 from nerode.models import Model, ModelConfig, fill_weights, is_stateful, read_tensors
 from nerode.records import (
     IMPORTED,
     MAX_WEIGHTS,
+    RESULT,
     ModelSpec,
     RunRecord,
     Settlement,
@@ -102,6 +105,88 @@ def mend(
     if record.divergence is not None:
         raise InputError(f"training diverged after {record.divergence.step} updates; give a smaller rate")
     return record, settled_or_new(out, budget=budget, trust_code=bool(own.module))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mended(Shown):
+    """A mended model.
+
+    Attributes:
+        model: in evaluation mode.
+        settlement: whether it is proved, refuted by a word, or neither.
+        place: its folder, which is removed with this value.
+    """
+
+    model: nn.Module
+    settlement: Settlement
+    place: Path
+
+    def save(self, folder: Path | str, *, force: bool = False) -> None:
+        """Writes the folder of the mended model, which every command takes.
+
+        Raises:
+            InputError: if another folder is there, unless forced.
+        """
+        claim_folder(out := Path(folder), holds=(RESULT,), of="a run", force=force)
+        shutil.copytree(self.place, out, dirs_exist_ok=True)
+
+    def shown(self) -> tuple[list[str], None]:
+        """Returns what is proved, or the word that refutes it."""
+        found = self.settlement
+        if found.status == "refuted":
+            return [f"✗ wrong after {' '.join(found.word or ())}"], None
+        return [f"✓ {claim}" for claim in found.claims] or [f"not settled: {found.reason}"], None
+
+    def __str__(self) -> str:
+        """The same as text."""
+        return "\n".join(self.shown()[0])
+
+
+def mend_model(
+    source: Any,
+    language: Language | str | None = None,
+    *,
+    recognise: bool = False,
+    seed: int = 0,
+    trust_code: bool = False,
+    budget: Budget | None = None,
+) -> Mended:
+    """Returns the nearest model that is proved, if one is found: `nerode mend` in Python.
+
+    Args:
+        source: the folder of a run, of an import or of a saved model, or what `nerode.train` returned; it is
+            not changed. For a module of your own there is `nerode mend FILE.safetensors --model mine:build`.
+        language: what a model should do that does not say so itself.
+        recognise: with a language: whether the word is in it, not which letters may follow.
+        seed: of the training words.
+        trust_code: whether code that a folder names may be imported.
+        budget: limits the CPU seconds in which a model without a proof is settled.
+
+    Raises:
+        InputError: if nothing says what is correct, or there is no method for the model.
+    """
+    given = isinstance(source, str | Path)
+    subject = load_subject(source, trust_code=trust_code) if given else trained_network(source)
+    task = None
+    if language is not None:
+        text = language if isinstance(language, str) else language.name
+        if text != language and resolve_language(text) != language:
+            raise InputError(f"{text} is the name of another language; give an expression or a file")
+        kind = "language-recognition" if recognise else "language-prediction"
+        task = TaskConfig(name=kind, settings={"language": text})
+    if (method := choose_method(subject)) == "group":
+        raise InputError(
+            "`nerode.polish` takes the exact representation of a group that the matrices are near"
+        )
+    place = Path(tempfile.mkdtemp(prefix="nerode-mended-"))
+    try:
+        _, found = mend(subject, place, method=method, task=task, seed=seed, budget=budget)
+        mended = Mended(model=load_subject(place, trust_code=trust_code).model, settlement=found, place=place)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    weakref.finalize(mended, shutil.rmtree, place, ignore_errors=True)
+    return mended
 
 
 def choose_method(subject: LoadedNetwork) -> Literal["gates", "words", "group"]:
