@@ -20,9 +20,9 @@ INNER = {
 """Modules that other stages may import by themselves, with the reason."""
 
 LINES = {
-    ".": 137,
+    ".": 140,
     "algebra": 9_180,
-    "analysis": 9_874,
+    "analysis": 9_959,
     "cli": 6_613,
     "compiler": 8_752,
     "conformance": 454,
