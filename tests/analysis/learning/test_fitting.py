@@ -56,7 +56,7 @@ def test_a_fitted_network_is_proved_and_its_folder_replays(fitted, tmp_path, mon
     monkeypatch.setattr("nerode.analysis.asking.answers.settle_about", None)
     asked = run("ask", str(tmp_path / "net"))
     assert asked.code == 0, asked.err
-    assert "proved for learned at every length" in asked.out
+    assert "proved for the language that its file calls 'learned' at every length" in asked.out
 
 
 def test_another_language_is_told_by_a_word(fitted):
@@ -75,10 +75,12 @@ def test_another_language_is_told_by_a_word(fitted):
 
 def test_states_are_listed_up_to_a_number(fitted):
     _, _, found = fitted
-    listed = list_states(found.model, 2, most=10_000, seconds=20.0)
+    asked = {"empty": False, "budget": Budget(seconds=20.0)}
+    listed = list_states(found.model, found.language.alphabet, most=10_000, **asked)
     assert listed is not None
-    assert len(listed[0]) == found.float_states
-    assert list_states(found.model, 2, most=1, seconds=20.0) is None
+    assert listed.num_states == found.float_states
+    assert is_equivalent(listed, found.language.dfa())
+    assert list_states(found.model, found.language.alphabet, most=1, **asked) is None
 
 
 def test_labels_of_prefixes_are_trained_on():

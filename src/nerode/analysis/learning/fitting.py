@@ -23,10 +23,12 @@ from torch import Tensor, nn
 from nerode.analysis.learning.words import Samples
 from nerode.analysis.recipes import exact_model
 from nerode.analysis.settle.keeping import keep_end
-from nerode.core import Budget, InputError, from_mapping, plural, stream
+from nerode.core import Budget, InputError, from_mapping, plural, started, stream
 from nerode.languages import (
+    Alphabet,
     Dfa,
     LanguageQuestion,
+    Legal,
     RegularLanguage,
     describe_question,
     distinguishing_word,
@@ -34,7 +36,7 @@ from nerode.languages import (
     minimise,
 )
 from nerode.models import Model, build_model, fixed_bits, save_model, spec_config
-from nerode.proofs.floats import nan_rows, settle, to_rows
+from nerode.proofs.floats import Walk, make_runner, settle
 from nerode.proofs.replay import open_subject
 from nerode.records import (
     SETTLED,
@@ -176,11 +178,10 @@ def write_fitted(
     language = fitted.language
     question = LanguageQuestion(language, "end", "all")
     letters = language.alphabet.symbols
-    no_letter = (False,) * len(letters)
     record = SubjectRecord(
         network=NetworkEntry(kind="zoo"),
         letters=TokenLetters.numbered(letters),
-        reading=Reading.of_classes([(*no_letter, False), (*no_letter, True)]),
+        reading=_classes(language.alphabet),
         question=AskedQuestion(name=question.name, asks="end", words="all"),
         origin={"kind": "given", **origin},
     )
@@ -349,19 +350,17 @@ class _Fitting:
             return None, np.flatnonzero(~right)[: _KEPT // 2].tolist()
         self._prune(exact, rng)
         plain = exact.plain(words.batch(self._everything).inputs)
-        listed = list_states(plain, len(self._alphabet), most=_MOST_STATES, seconds=max(0.0, self._left()))
-        if listed is None:
+        budget = Budget(seconds=max(0.0, self._left()))
+        dfa = list_states(plain, self._alphabet, empty=self._empty, most=_MOST_STATES, budget=budget)
+        if dfa is None:
             return None, []
-        moves, accepts = listed
-        accepts[0] = self._empty
-        dfa = Dfa(alphabet=self._alphabet, transitions=moves.astype(np.int32), start=0, accepting=accepts)
         agrees = words.agrees(dfa)
         if not agrees.all():
             return None, np.flatnonzero(~agrees)[: _KEPT // 2].tolist()
         language = RegularLanguage(
             name="learned", automaton=minimise(dfa), convention="of a network trained on labelled words"
         )
-        return FittedNetwork(model=plain, language=language, float_states=len(moves), layers=layers), []
+        return FittedNetwork(model=plain, language=language, float_states=dfa.num_states, layers=layers), []
 
     def _prune(self, exact: ExactModel, rng: np.random.Generator) -> None:
         """Takes the memory of gates that no word needs: tried on some words, then on all."""
@@ -389,40 +388,32 @@ def _live_gates(exact: ExactModel, rng: np.random.Generator) -> Iterator[tuple[A
             yield gates, gate
 
 
-@torch.no_grad()
-def list_states(
-    model: Model, letters: int, *, most: int, seconds: float
-) -> tuple[Integers, npt.NDArray[np.bool_]] | None:
-    """Returns the moves and answers of all float states of a network of two classes, the start first.
+def list_states(model: Model, alphabet: Alphabet, *, empty: bool, most: int, budget: Budget) -> Dfa | None:
+    """Returns the automaton of all float states of a network of two classes, not yet minimised.
 
-    What is said after a letter may depend on the letter, too: a state is its bits with its answer. None if
-    there are more states, one holds a NaN, or the time is up.
+    None if there are more states than `most`, one holds a NaN, or the time is up.
+
+    Args:
+        model: says after each letter whether the word is in its language.
+        alphabet: that it reads.
+        empty: whether the empty word is in the language, of which the model says nothing.
+        most: states.
+        budget: limits the time.
     """
-    until = time.process_time() + seconds
-    kept = {name: value.clone() for name, value in model.initial_state(1).items()}
-    number: dict[bytes, int] = {}
-    accepts, moves, first = [False], list[Integers](), 0
-    while first < len(accepts):
-        count = min(_LISTED, len(accepts) - first)
-        # Batches of one size: sums of other sizes may round otherwise.
-        rows = torch.arange(first, first + _LISTED).clamp(max=first + count - 1)
-        part = {name: value[rows] for name, value in kept.items()}
-        table = np.empty((count, letters), dtype=np.int64)
-        for letter in range(letters):
-            scores, after = model.step(torch.full((_LISTED,), letter), part)
-            if nan_rows(after, _LISTED).any():
-                return None
-            said, bits, new = scores.argmax(-1).tolist(), to_rows(after, _LISTED), list[int]()
-            for row in range(count):
-                key = bits[row].tobytes() + bytes([said[row]])
-                place = number.setdefault(key, len(accepts))
-                if place == len(accepts):
-                    accepts.append(bool(said[row]))
-                    new.append(row)
-                table[row, letter] = place
-            kept = {name: torch.cat([value, after[name][new]]) for name, value in kept.items()}
-        moves.append(table)
-        first += count
-        if len(accepts) > most or time.process_time() > until:
-            return None
-    return np.concatenate(moves), np.array(accepts)
+    start, nothing = np.zeros((1, len(alphabet)), dtype=np.int32), np.zeros(1, dtype=np.bool_)
+    none = Dfa(alphabet=alphabet, transitions=start, start=0, accepting=nothing)
+    asked = RegularLanguage(name="none", automaton=none, convention="no word")
+    question = LanguageQuestion(asked, "end", "all")
+    runner = make_runner(model, question, reading=_classes(alphabet), empty=Legal(frozenset(), end=empty))
+    # Batches of one size: sums of other sizes may round otherwise.
+    walk = Walk(runner, None, batch=_LISTED, most=most, every_letter=True)
+    if walk.run(started(budget)) != "closed":
+        return None
+    accepts = np.array([bool(walk.answer(place)[-1] == 1) for place in walk.places.tolist()])
+    return Dfa(alphabet=alphabet, transitions=walk.moves.astype(np.int32), start=0, accepting=accepts)
+
+
+def _classes(alphabet: Alphabet) -> Reading:
+    """The first class says that a word is not in the language, the second that it is."""
+    no_letter = (False,) * len(alphabet)
+    return Reading.of_classes([(*no_letter, False), (*no_letter, True)])
