@@ -85,7 +85,7 @@ _BEFORE_BOXES = 1 << 16
 """Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
 
 _BEFORE_SUMS = 1 << 14
-"""Row-steps that sums wait for: a small closure covers the empty word, too, and asks no exact network."""
+"""Row-steps that sums wait for on a regular language, where a small closure covers the empty word, too."""
 
 _LONG, _LONG_WORDS = (4_096, 32_768), 32
 """Lengths of words that are nearly periodic, and how many there are of each."""
@@ -332,7 +332,7 @@ class _Search:
             return None
         if not isinstance(question, LanguageQuestion) or not isinstance(network.decoder, ScoreDecoder):
             return None
-        yield _BEFORE_SUMS
+        yield _BEFORE_SUMS if question.language.regular else 1
         try:
             exact = certify(network, question.language, budget=self.budget.part(_SEARCH))
         except BudgetExceeded as stop:

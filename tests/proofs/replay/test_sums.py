@@ -14,14 +14,18 @@ import torch
 from nerode.compiler import Options
 from nerode.core import Budget, InputError
 from nerode.kernel import VALID_PREFIXES, Certificate
-from nerode.languages import Language, resolve_language
+from nerode.languages import Language, asked_of, resolve_language
 from nerode.models import Model
 from nerode.models.lower.lowering import Lowered, lowerings
 from nerode.proofs.certification import certify
+from nerode.proofs.find.schedule import FIRST_SLICE
 from nerode.proofs.find.sums import certify_sums
 from nerode.proofs.replay.forms import Forms, Room, last_bits, linear
 from nerode.proofs.replay.listing import fingerprint
+from nerode.proofs.replay.subject import make_subject
 from nerode.proofs.replay.sums import METHOD, replay_sums, sums_claim
+from nerode.proofs.replay.table import ABOVE_HALF
+from nerode.proofs.settle import SettleSettings, settle
 
 Made = tuple[Model, Language, Certificate]
 
@@ -66,6 +70,26 @@ def test_counters_in_written_weights_are_proved_for_a_million_letters(
     length = found.claims[0].length
     assert isinstance(length, int)
     assert length >= least
+
+
+def test_sums_of_counters_wait_for_no_closure() -> None:
+    """A closure of counters does not end: it took the seconds, and two counters were proved to 7 letters."""
+    language = resolve_language("shuffle-2")
+    way = next(
+        way for way in lowerings(language, "mamba", Options(), block="zoo") if isinstance(way, Lowered)
+    )
+    subject = make_subject(
+        "shuffle-2",
+        module=way.model.eval(),
+        network=way.program.network,
+        question=asked_of(language),
+        reading=ABOVE_HALF,
+    )
+    settings = SettleSettings(holds=0, searched=0, boxes=False, partial=True, loops=8)
+    settlement = settle(subject, settings=settings, budget=Budget(seconds=30)).settlement
+    assert settlement.method == "sums"
+    assert settlement.length >= 1_000_000
+    assert settlement.steps["closure"] <= 2 * FIRST_SLICE
 
 
 def test_bounded_brackets_in_two_layers_of_mamba_are_proved_at_every_length() -> None:
