@@ -211,6 +211,9 @@ def test_named_languages_have_whole_pages(name: str) -> None:
     assert "IEEE float32" in text
     assert ("not regular (counter language)" in text) == (name == "dyck-1")
     assert ("The egg-box" in text or "the egg-box" in text) == bool(study.eggboxes)
+    assert ("Level of these proofs: checked" in " ".join(text.split())) == any(
+        n.is_proved for n in study.networks
+    )
     for architecture in study.table.architectures():
         assert ARCHITECTURES[architecture].title in text
 
