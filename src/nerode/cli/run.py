@@ -19,7 +19,15 @@ from nerode.languages import END, Alphabet, Legal
 from nerode.languages.ngrams import BOS, BackoffModel, NgramLanguage
 from nerode.models.streaming import Stream, TextReader, score_text
 from nerode.network import Answer, Interpreter, LogitDecoder, Network
-from nerode.proofs import MODEL_FOLDER, is_polished, read_language, read_network, stated_claims
+from nerode.proofs import (
+    FRAGILE,
+    MODEL_FOLDER,
+    WINDOW,
+    is_polished,
+    read_language,
+    read_network,
+    stated_claims,
+)
 from nerode.records import RESULT, SUBJECT_FILE, Folder, first_prefixes
 
 if TYPE_CHECKING:
@@ -96,7 +104,7 @@ def run(
             run_model(folder, _texts(words, words_file), as_json=as_json)
         return
     network = read_network(folder)
-    claims = [claim for claim in stated_claims(folder) if claim.dtype is None]
+    claims = [c for c in stated_claims(folder) if c.dtype is None and c.task not in (WINDOW, FRAGILE)]
     stated = list(dict.fromkeys(claim.scope + first_prefixes(claim.covers) for claim in claims))
     if not as_json:
         click.echo(_stated_line(folder, stated), err=True)

@@ -19,9 +19,11 @@ from nerode.proofs import (
     CERTIFICATE_FILE,
     CHECKED,
     FORMAL,
+    FRAGILE,
     LANGUAGE_FILE,
     NETWORK_FILE,
     POLISH_FILE,
+    WINDOW,
     CheckResult,
     Claim,
     Failure,
@@ -100,6 +102,10 @@ def verify(
     known = levels(folder, result.claims) if formal else [CHECKED] * len(result.claims)
     floats, weights, skipped = _replay_stored(folder, budget) if result.ok else ([], [], "")
     failed = [seen for seen in (*floats, *weights) if seen.failure is not None]
+    # Batches alone say nothing of a word that is read by itself, nor windows and errors of what is right.
+    shown = [c for c in result.claims if c.task not in (WINDOW, FRAGILE)]
+    alone = [s for s in (*floats, *weights) if s.claims and s.details.get("alone", True)]
+    holds = result.ok and not failed
     if as_json:
         item = _object(result, known)
         if floats:
@@ -112,7 +118,7 @@ def verify(
                 "skipped": skipped or None,
             }
         item["relies"] = reliance_objects(_rows(result, known, floats, weights))
-        click.echo(json.dumps(item | {"ok": result.ok and not failed}, ensure_ascii=False))
+        click.echo(json.dumps(item | {"ok": holds and bool(shown or alone)}, ensure_ascii=False))
     else:
         _print(folder, result, known, floats, weights)
         rows = _rows(result, known, floats, weights)
@@ -122,9 +128,7 @@ def verify(
             click.echo(_trusted(folder, result.claims, known))
         if skipped:
             click.echo(skipped, err=True)
-    # What holds in batches alone says nothing of a word that is read by itself.
-    shown = result.claims or [s for s in (*floats, *weights) if s.claims and s.details.get("alone", True)]
-    sys.exit(1 if failed or not result.ok else 0 if shown else NOTHING_PROVED)
+    sys.exit(1 if not holds else 0 if shown or alone else NOTHING_PROVED)
 
 
 def _verify_weights(folder: Path, budget: Budget, *, trust_code: bool, as_json: bool) -> NoReturn:
