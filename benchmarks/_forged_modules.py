@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks._forged_folders import FOLDERS, verifies
 from nerode.compiler import Options, compile_language
 from nerode.core import Budget, BudgetExceeded
 from nerode.kernel import PREDICT, RECOGNISE, Certificate, certificate_to_json
@@ -612,6 +613,10 @@ MODULES: dict[str, list[ModuleForgery]] = {
             name="columns for each other",
             is_accepted=lambda: not exchanged_columns(columns=(1, 0)),
         ),
+    ],
+    "folders of several parts": [
+        ModuleForgery(method=BITS, name=name, is_accepted=functools.partial(verifies, make))
+        for name, make in FOLDERS.items()
     ],
     "numbers that are not held": [ModuleForgery(method=SUMS, name="a wide range", is_accepted=_more_bits)],
 }

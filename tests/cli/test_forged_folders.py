@@ -6,33 +6,36 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 
+from benchmarks._forged_folders import (
+    PLAIN,
+    always_say,
+    another_model,
+    edit,
+    membership_for_prediction,
+    settle_as_it_says,
+    trained,
+    unnamed_links,
+)
+from nerode import kernel
 from nerode.analysis.settle import settle_folder
-from nerode.analysis.settle.keeping import keep_end
 from nerode.compiler import compile_language
 from nerode.core import Budget
 from nerode.languages import describe_language, resolve_language
 from nerode.models import Surroundings, build_model, model_config, read_model
 from nerode.models.lower.assembly import network_to_architecture
-from nerode.proofs.floats import settle as settle_asked
-from nerode.proofs.replay import open_subject
+from nerode.network import network_from_json, network_to_json
+from nerode.proofs import write_folder
 from nerode.records import SETTLED, Folder, Reading, TaskConfig, TrainSpec, run_name
 from nerode.tasks import build_task
 from nerode.training import run_key, write_subject
 from nerode.training.runs import run_in
 from tests.cli.runner import run
-
-
-def edit(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +96,23 @@ def test_written_weights_with_a_proof_of_batches_alone_show_nothing(tmp_path: Pa
     (out / "certificate.json").unlink()
     assert run("verify", str(out)).code == 0
     _only_in_batches(path)
-    found = run("verify", str(out))
-    assert found.code == 3, found.out + found.err
+    found = run("verify", str(out), "--json")
+    assert (found.code, json.loads(found.out)["ok"]) == (3, False), found.out + found.err
+
+
+def test_a_claim_about_errors_says_nothing_of_answers(tmp_path: Path) -> None:
+    """A network of parity that lets no word end, with the true claim that its layer repeats every error."""
+    language = resolve_language("parity")
+    network = network_to_json(compile_language(language, "diagonal-signed"))
+    network["decoder"]["answers"] = [["0", "1"], ["0", "1"]]
+    described = describe_language(language)
+    words = {"layer": 1, "first": [], "second": ["1"], "identity": ["0"], "apart": []}
+    proof = kernel.prove(network, described, "identity-word", words)
+    certificate = kernel.seal(network, described, [proof])
+    write_folder(tmp_path, network_from_json(network), language, certificate)
+    found = run("verify", str(tmp_path), "--json")
+    assert (found.code, json.loads(found.out)["ok"]) == (3, False), found.out + found.err
+    assert "nothing is proved of this network" in run("run", str(tmp_path), "11").err
 
 
 def test_the_proof_of_a_decoder_is_not_one_of_another_network(tmp_path: Path) -> None:
@@ -216,17 +234,11 @@ def test_a_run_that_reads_its_scores_otherwise_than_its_task_is_refused(tmp_path
 
 def test_files_that_a_subject_does_not_name_are_no_part_of_a_folder(tmp_path: Path) -> None:
     """A link is refused where the subject names the file; so it has to name it."""
-    net, other = tmp_path / "net", tmp_path / "other"
-    for folder, language in ((net, "(ab)*"), (other, "flip-flop")):
-        assert run("compile", language, "--to", "mamba", "-o", str(folder)).code == 0
-    linked = Path(shutil.copytree(net, tmp_path / "linked", ignore=shutil.ignore_patterns("model")))
-    edit(linked / "subject.json", files={})
-    for name in ("network.json", "language.json", "certificate.json"):
-        (linked / name).unlink()
-        (linked / name).symlink_to(other / name)
-    refused = run("verify", str(linked))
+    refused = run("verify", str(unnamed_links(tmp_path)))
     assert (refused.code, refused.out) == (2, "")
     assert "does not name network.json" in refused.err
+    net = tmp_path / "mamba"
+    assert run("compile", "(ab)*", "--to", "mamba", "-o", str(net)).code == 0
     (net / "model").rename(tmp_path / "elsewhere")
     (net / "model").symlink_to(tmp_path / "elsewhere")
     refused = run("verify", str(net))
@@ -234,72 +246,28 @@ def test_files_that_a_subject_does_not_name_are_no_part_of_a_folder(tmp_path: Pa
     assert "model: is a link" in refused.err
 
 
-def trained(place: Path, layers: str, *, language: str = "(a|b)*", **settings: Any) -> Path:
-    """A run that should predict what follows in a language of two letters."""
-    tables = {
-        "task": {"name": "language-prediction", "settings": {"language": language}},
-        "model": {"layers": layers, "width": 2, **settings},
-        "run": {"steps": 1, "evaluate_every": 1, "validation": 8, "test_lengths": [8], "test_sequences": 4},
-    }
-    spec = TrainSpec.from_mapping(tables)
-    run_in(place, spec)
-    return place / run_name(run_key(spec))
-
-
-PLAIN = {
-    "settings": {"hidden": 2},
-    "surroundings": {"norm": "none", "residual": False, "feed_forward": "none"},
-}
-
-
-def always_say(folder: Path, scores: list[float]) -> None:
-    """Gives a run weights with the same scores after every word."""
-    path = folder / "model.safetensors"
-    with safe_open(path, "pt") as file:
-        metadata = file.metadata()
-    weights = load_file(path)
-    for value in weights.values():
-        value.zero_()
-    weights["head.bias"][:] = torch.tensor(scores)
-    save_file(weights, path, metadata=metadata)
-    files = json.loads((folder / "subject.json").read_text())["files"]
-    edit(folder / "subject.json", files=files | {path.name: Folder(folder).file_hash(path.name)})
-
-
 def test_membership_is_no_proof_of_a_run_that_predicts(tmp_path: Path) -> None:
-    """Every word is in (a|b)*, so that weights which name no letter are right about membership alone."""
-    folder = trained(tmp_path, "elman-tanh", **PLAIN)
-    always_say(folder, [-1.0, -1.0, 1.0])
-    question = json.loads((folder / "subject.json").read_text())["question"]
-    edit(folder / "subject.json", question=question | {"asks": "end"})
-    subject = open_subject(folder)
-    ended = settle_asked(subject, budget=Budget(seconds=60))
-    assert ended.settlement.status == "proved"
-    keep_end(folder / SETTLED, replace(ended, settlement=replace(ended.settlement, subject=subject.hash)))
+    folder = membership_for_prediction(tmp_path)
     for command in ("verify", "prove", "analyse"):
         refused = run(command, str(folder))
         assert refused.code == 2, refused.out
         assert "its question is not that of its task" in refused.err
     row = json.loads(run("report", str(tmp_path), "--language", "(a|b)*", "--json").out)["rows"][0]
     assert not any(found["holds"] for found in row["certified"])
-    edit(folder / "subject.json", question=question)
+    question = json.loads((folder / "subject.json").read_text())["question"]
+    edit(folder / "subject.json", question=question | {"asks": "next"})
     assert run("prove", str(folder)).code == 1
 
 
 def test_the_proof_of_another_model_is_none_of_a_run(tmp_path: Path) -> None:
     """A row of a table would say of Mamba what was proved of an Elman network."""
-    folder = trained(tmp_path, "mamba")
-    other = trained(tmp_path / "other", "elman-tanh", **PLAIN)
-    always_say(other, [1.0, 1.0, 1.0])
-    assert run("prove", str(other)).code == 0
-    shutil.copytree(other / SETTLED, folder / SETTLED)
-    for name in ("subject.json", "language.json", "model.safetensors"):
-        shutil.copy(other / name, folder)
+    folder = another_model(tmp_path)
     for command in ("verify", "prove", "analyse"):
         refused = run(command, str(folder))
         assert refused.code == 2, refused.out
         assert "names another model than its run, mamba" in refused.err
-    assert run("verify", str(other)).code == 0
+    (other,) = (tmp_path / "other").glob("*/result.json")
+    assert run("verify", str(other.parent)).code == 0
 
 
 def test_a_name_that_a_file_gives_is_not_one_of_what_was_proved(tmp_path: Path) -> None:
@@ -337,9 +305,7 @@ def test_a_name_that_a_file_gives_is_not_one_of_its_classes(tmp_path: Path) -> N
     written = json.loads((tmp_path / "subject.json").read_text())
     files = written["files"] | {path.name: Folder(tmp_path).file_hash(path.name)}
     edit(tmp_path / "subject.json", files=files)
-    subject = open_subject(tmp_path)
-    ended = settle_asked(subject, budget=Budget(seconds=60))
-    keep_end(tmp_path / SETTLED, replace(ended, settlement=replace(ended.settlement, subject=subject.hash)))
+    settle_as_it_says(tmp_path)
     for command in ("prove", "verify"):
         found = run(command, str(tmp_path))
         assert (found.code, "for parity" in found.out) == (0, False), found.err
