@@ -59,6 +59,7 @@ class Runner:
             finite number, or numbers in which rows that cannot be read are marked.
         empty: what it says about the empty prefix; None if it says nothing there.
         reading: what `decode` follows; None for another function.
+        longest: the largest number of letters that may be read; None for any.
     """
 
     module: StepModule
@@ -68,6 +69,7 @@ class Runner:
     decode: Decode
     empty: Legal | None
     reading: Reading | None = None
+    longest: int | None = None
 
     def start(self) -> State:
         """Returns the state of one word before its first letter."""

@@ -33,11 +33,11 @@ from nerode.models.network_module import CompiledModel
 from nerode.network import Network, ScoreDecoder, network_hash
 from nerode.proofs.certification import certify
 from nerode.proofs.find.cells import FoundProof, prove_boxes, require_told_apart
-from nerode.proofs.find.closure import FloatVerdict, certify_module, closing
+from nerode.proofs.find.closure import SEARCH_SHARE, FloatVerdict, closing
 from nerode.proofs.find.fading import fading_search
 from nerode.proofs.find.heads import certify_decoder, run_decoder
 from nerode.proofs.find.loops import LoopReport, search_loops
-from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work
+from nerode.proofs.find.schedule import FIRST_SLICE, Schedule, Work, finished
 from nerode.proofs.find.sums import certify_sums
 from nerode.proofs.find.walk import Walk
 from nerode.proofs.find.words import (
@@ -46,6 +46,7 @@ from nerode.proofs.find.words import (
     coarse_walks,
     failing_hold,
     long_words,
+    runner_of,
     shorten,
     shrinking_margins,
 )
@@ -605,15 +606,18 @@ def search_states(
     """
     if obstacle := _obstacle(subject.module):
         raise InputError(obstacle)
-    return certify_module(
-        subject.module,  # type: ignore[arg-type]  # every module with `step` will do
-        (subject.asked.weaker() or subject.asked) if valid else subject.asked,
-        reading=subject.reading,
-        empty=subject.empty,
-        network=_network_of(subject),
-        partial=partial,
-        alone=alone,
-        budget=budget,
+    budget, question = started(budget), (subject.asked.weaker() or subject.asked) if valid else subject.asked
+    network, search = _network_of(subject), budget.part(SEARCH_SHARE)
+    return finished(
+        closing(
+            runner_of(subject),
+            question,
+            network=network,
+            alone=alone,
+            partial=partial,
+            search=search,
+            budget=budget,
+        )
     )
 
 

@@ -242,3 +242,32 @@ def test_nothing_is_read_beyond_the_longest_word():
     assert found.settlement.status == "unsettled"
     assert found.settlement.tested == 12
     assert found.learned.tested == 12
+
+
+def test_no_proof_reads_beyond_the_longest_word():
+    inner, deepest = table(), []
+
+    class Deep(nn.Module):
+        """The same model, whose state is never that of another word."""
+
+        def initial_state(self, batch):
+            return {**inner.initial_state(batch), "read": torch.zeros(batch, dtype=torch.int64)}
+
+        def step(self, x, state):
+            scores, after = inner.step(x, {"at": state["at"]})
+            deepest.append(int(state["read"].max()) + 1)
+            return scores.detach(), {**after, "read": state["read"] + 1}
+
+        def forward(self, x, state=None):
+            state = self.initial_state(len(x)) if state is None else state
+            rows = []
+            for letters in x.T:
+                scores, state = self.step(letters, state)
+                rows.append(scores)
+            return torch.stack(rows, dim=1), state
+
+    for language in ("(ab|c)*d", None):
+        found = nr.ask(Deep(), language, letters="abcd", longest=12, budget=Budget(seconds=3)).settlement
+        assert (found.status, found.length) == ("unsettled", 12)
+        assert "no longer one may be read" in found.reason
+    assert max(deepest) == 12

@@ -12,6 +12,7 @@ that fails.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Literal
@@ -68,7 +69,8 @@ class Walk:
 
     Attributes:
         end: "closed" if the states are closed under the letters, "wrong" if a word refutes the module, "nan"
-            if a state holds a NaN, "full" if there are too many states; None while it can go on.
+            if a state holds a NaN, "full" if there are too many states, or longer words may not be read; None
+            while it can go on.
         length: all words up to this length have been read and answered correctly; -1 if the answer to the
             empty word is wrong.
         refutation: the shortest word on which the module is wrong.
@@ -108,6 +110,7 @@ class Walk:
         self._first, self._last, self._size = 0, 1, 1
         self._pending: tuple[Numbers, Numbers] | None = None
         self.end: WalkEnd | None = None
+        self._longest = math.inf if runner.longest is None else runner.longest
         self.length, self.steps = 0, 0
         self.reason = ""
         self.refutation = self._places.wrong_at_start()
@@ -118,6 +121,10 @@ class Walk:
         """Goes on for about so many row-steps, or until it ends or the time is up; returns how it ended."""
         limit = self.steps + steps
         while self.end is None and self.steps < limit and budget.left():
+            if self._pending is None and self.length >= self._longest:
+                self.end = "full"
+                self.reason = f"words of up to {self.length:,} letters pass, and no longer one may be read"
+                break
             if self._pending is None and self._last - self._first == 1 and self.batch == 1:
                 self._follow_chain(limit, budget)
             if self._pending is None:
@@ -203,7 +210,8 @@ class Walk:
         node = self._first
         state = from_rows(self._rows[node : node + 1], self.layout)
         _, letters = self._pairs(node, node + 1)
-        while len(letters) == 1 and self._count < self.most and self.steps < limit and budget.left():
+        last = min(limit, self.steps + (self._longest - 1 - self.length) * (1 + CALL))
+        while len(letters) == 1 and self._count < self.most and self.steps < last and budget.left():
             got, state = self.runner.step(letters, state)
             self.steps += 1 + CALL
             target = self._places.after(self._at[node : node + 1], letters, got)

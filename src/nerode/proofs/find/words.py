@@ -12,7 +12,7 @@ counts only if it fails alone: letter by letter, or in parts by the form for seq
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,8 @@ def runner_of(subject: Subject) -> Runner:
     """
     if subject.question is None or subject.module is None:
         raise InputError(f"nothing is asked of single words of {subject.name}")
-    return make_runner(subject.module, subject.question, reading=subject.reading, empty=subject.empty)  # type: ignore[arg-type]
+    runner = make_runner(subject.module, subject.question, reading=subject.reading, empty=subject.empty)  # type: ignore[arg-type]
+    return replace(runner, longest=subject.letters.longest)
 
 
 class WordReader:
