@@ -54,7 +54,7 @@ cross-entropy with plain transformers or torch on words of the language, then as
 may follow if its probability is at least 0.02. "L*": AALpy on the library's own model, in at most 12 rounds.
 "Same": both automata have the same words. "Told": where they do not, `ask` is given L*'s automaton as the
 language, and names a word after which the library's own model differs from it; the model is asked that word
-anew.
+anew. Each question had 2 CPU seconds, so that status and word differ a little from one machine to another.
 
 """
 
