@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_381,
     "models": 23_737,
     "network": 2_829,
-    "proofs": 13_706,
+    "proofs": 13_721,
     "records": 3_354,
     "report": 7_859,
     "reproduce": 2_952,
