@@ -1,10 +1,12 @@
 """The Python kernel against nerode-check, the checker that is proved in Coq (`make formal` builds it).
 
-    python -m benchmarks formal [--languages LANG ...] [--mutants N] [--seed S] [--seconds S] [--processes N]
+    python -m benchmarks formal [--languages LANG ...] [--mutants N] [--corruptions N] [--seed S]
+                                [--seconds S] [--processes N]
 
 First every compiled network of the bestiary and of the architecture classes whose certificate has a method
 that is proved in `formal/`: nerode-check has to accept the same claims. Then mutants: numbers of small
-networks are changed, keys are taken out or added, and both checkers judge the same files.
+networks are changed, keys are taken out or added, and both checkers judge the same files. Last, the networks
+and languages of `benchmarks.corruption`, corrupted as it does.
 
     both, neither      both accept; both refuse
     different          one accepts what the other refuses; there should be none
@@ -30,6 +32,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corruption import KernelCase, cases, corrupt
 from nerode import kernel
 from nerode.core import Budget, BudgetExceeded, NerodeError
 from nerode.kernel import OverBudget, Unreadable, WorkBudget
@@ -211,6 +214,14 @@ def kernel_claims(
     return {(claim.task, claim.dtype) for claim in claims} | scans
 
 
+def is_diagonal(network: Json) -> bool:
+    """Whether all layers are diagonal; of what is no network, not."""
+    try:
+        return all(layer["recurrence"]["kind"] == "diagonal" for layer in network["layers"])
+    except (IndexError, KeyError, TypeError):
+        return False
+
+
 def compare(
     checker: FormalChecker,
     network: Json,
@@ -226,7 +237,7 @@ def compare(
     checker.write(network, language, certificate)
     outcome: Counter[str] = Counter()
     dtypes = [None, *kernel.DTYPES] if method == "joint-closure" else [None]
-    if all(layer.get("recurrence", {}).get("kind") == "diagonal" for layer in network.get("layers", ())):
+    if is_diagonal(network):
         dtypes += [f"{dtype}/scan" for dtype in dtypes if dtype]
     for dtype in dtypes:
         # nerode-check counts the cells of its own cover, several for one of the kernel's.
@@ -248,6 +259,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks formal")
     parser.add_argument("--languages", nargs="*", metavar="LANG", default=list(BESTIARY))
     parser.add_argument("--mutants", type=int, default=10_000)
+    parser.add_argument("--corruptions", type=int, help="a fifth of the mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="CPU seconds for the networks of a language"
@@ -293,7 +305,12 @@ def main(arguments: Sequence[str] = ()) -> int:
     )
     for what, count in sorted(judged.items()):
         print(f"  {count:6,}  {what}")
-    return int(any("different" in what or "not proved" in what for what in (*judged, *accepted)))
+    count = chosen.mutants // 5 if chosen.corruptions is None else chosen.corruptions
+    corrupted, lines = judge_corruptions(chosen.seed, count)
+    print(f"{count:,} corruptions of networks and languages:", *lines, sep="\n")
+    for what, count in sorted(corrupted.items()):
+        print(f"  {count:6,}  {what}")
+    return int(any("different" in what or "not proved" in what for what in (*judged, *accepted, *corrupted)))
 
 
 def check_language(
@@ -329,6 +346,30 @@ def judge_mutants(small: Sequence[Case], seed: int, numbers: Sequence[int]) -> t
         if any("different" in what for what in found):
             lines.append(f"difference: {dict(found)} {json.dumps(mutant.get('origin', {}))[:120]}")
             Path("out/formal/difference.json").write_text(json.dumps([mutant, language, certificate]))
+        judged += found
+    checker.close()
+    return judged, lines
+
+
+def judge_corruptions(seed: int, count: int) -> tuple[Counter[str], list[str]]:
+    """Returns how corrupted networks and languages were judged, and the differences.
+
+    The evidence stays as it is: nerode-check takes it for hints, and the kernel for what is to be shown.
+    """
+    checker, judged, lines = FormalChecker(), Counter[str](), list[str]()
+    known = [case for case in cases() if isinstance(case, KernelCase)] if count else []
+    known = [case for case in known if case.method in FORMAL_METHODS and case.method != STACKS]
+    for number in range(count):
+        rng = random.Random(f"corruption {seed} {number}")
+        case = rng.choice(known)
+        network, language, _ = corrupt(case.parts, rng)
+        try:
+            found = compare(checker, network, language, case.parts[2], case.method)
+        except UnicodeEncodeError:
+            found = Counter({"no text": 1})
+        if any("different" in what for what in found):
+            lines.append(f"difference: {dict(found)} corruption {seed} {number}")
+            Path("out/formal/difference.json").write_text(json.dumps([network, language, case.parts[2]]))
         judged += found
     checker.close()
     return judged, lines

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.formal import FormalChecker, compare, kernel_claims, mutate
+from benchmarks.formal import FormalChecker, compare, judge_corruptions, kernel_claims, mutate
 from nerode import kernel
 from nerode.compiler import compile_language
 from nerode.languages import describe_language, resolve_language
@@ -144,3 +144,10 @@ def test_mutants_are_judged_alike(checker: FormalChecker) -> None:
     assert not [what for what in outcomes if "different" in what], outcomes
     assert outcomes["both"]
     assert outcomes["neither"]
+
+
+def test_corruptions_are_judged_alike(checker: FormalChecker) -> None:
+    judged, differences = judge_corruptions(5, 60)
+    assert differences == []
+    assert judged["both"]
+    assert judged["neither"]
