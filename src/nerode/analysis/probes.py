@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion, is_member, question_of
+from nerode.analysis.extraction.question import NetworkQuestion, is_member, letter_network, question_of
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
 from nerode.languages import END, NOTHING
@@ -137,7 +137,8 @@ def answer_words(subject: LoadedNetwork, texts: Iterable[str]) -> Iterator[dict[
     written = subject.subject
     if question is None and written is not None and written.question is not None and written.reading:
         question = NetworkQuestion(target=written.question, reading=written.reading)
-    machine = None if question is None else Machine(subject.model, question)
+    model = subject.model if subject.task is None else letter_network(subject.model, subject.task)
+    machine = None if question is None else Machine(model, question)
     for text in texts:
         if machine is None or question is None:
             yield _likeliest(subject, text)

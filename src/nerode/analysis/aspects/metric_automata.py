@@ -27,7 +27,7 @@ import torch
 
 from nerode.analysis.aspects.forgetting import forgetting
 from nerode.analysis.extraction.oracle import Floats, Machine, States
-from nerode.analysis.extraction.question import question_of
+from nerode.analysis.extraction.question import letter_network, question_of
 from nerode.analysis.probes import LONGEST
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, stream
@@ -286,7 +286,7 @@ def metric(subject: LoadedNetwork, *, settings: MetricSettings | None = None) ->
     settings = settings or MetricSettings()
     if subject.task is None:
         raise InputError(f"{subject.name} has no task, so there is no automaton to look beside")
-    machine = Machine(subject.model, question_of(subject.task))
+    machine = Machine(letter_network(subject.model, subject.task), question_of(subject.task))
     words = _words(subject, settings)
     sample = reached(machine, words, settings)
     if not sample.places:
@@ -321,7 +321,8 @@ def _words(subject: LoadedNetwork, settings: MetricSettings) -> np.ndarray[Any, 
     assert subject.task is not None
     length = subject.task.usual_length(LONGEST)
     drawn = subject.task.sample(length, settings.words, stream(settings.seed, "metric", "words"))
-    return np.asarray(drawn.inputs.numpy())
+    letters = drawn.inputs if subject.task.features is None else drawn.inputs[..., 0].long()
+    return np.asarray(letters.numpy())
 
 
 def reached(machine: Machine, words: np.ndarray[Any, Any], settings: MetricSettings) -> Sample:

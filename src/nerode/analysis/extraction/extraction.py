@@ -18,7 +18,13 @@ from nerode.analysis.extraction.comparison import (
 )
 from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
 from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
-from nerode.analysis.extraction.question import Kind, NetworkQuestion, language_question, question_of
+from nerode.analysis.extraction.question import (
+    Kind,
+    NetworkQuestion,
+    language_question,
+    letter_network,
+    question_of,
+)
 from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import (
     Budget,
@@ -178,7 +184,8 @@ def extract(
     """
     budget, subject = started(budget), trained_network(subject)
     question = question_about(subject, target, kind)
-    machine = Machine(subject.model, question)
+    model = subject.model if subject.task is None else letter_network(subject.model, subject.task)
+    machine = Machine(model, question)
     chosen = method or _fitting_method(subject, machine)
     black_box = black_box or (method is None and not machine.sees_states)
     begun = time.process_time()
