@@ -117,6 +117,28 @@ def flip_flop() -> Dfa:
     return Dfa.build("wri01", step, start=("", ""), accept=lambda q: not q[0])
 
 
+def undo_flip_flop(writes: int, budget: Budget | None = None) -> Dfa:
+    """Returns the flip-flop language with an instruction u that takes back the last write.
+
+    A state is (instruction waiting for its bit or "", the bits of the writes in force, oldest first); with no
+    write in force only w may follow, and with as many as allowed no w.
+    """
+    if writes < 1:
+        raise InputError(f"{writes} writes in force leave nothing to read; give 1 or more")
+    started(budget).check("states", 5.0 * 2.0 ** min(writes, 1000), states=f"5·2^{writes}")
+
+    def step(state: tuple[str, str], symbol: str) -> tuple[str, str] | None:
+        instruction, bits = state
+        if not instruction:
+            allowed = ("w" if len(bits) < writes else "") + ("riu" if bits else "")
+            return (symbol, bits) if symbol in allowed else None
+        if symbol not in "01" or (instruction == "r" and symbol != bits[-1]):
+            return None
+        return "", {"w": bits + symbol, "u": bits[:-1]}.get(instruction, bits)
+
+    return Dfa.build("wriu01", step, start=("", ""), accept=lambda q: not q[0])
+
+
 def even_pairs() -> Dfa:
     """Returns the words with an even number of changes 01 or 10, that is, first letter = last letter."""
     return Dfa.build("01", lambda q, a: (q[:1] or a) + a, start="", accept=lambda q: not q or q[0] == q[1])

@@ -288,6 +288,21 @@ def _offset_counting(number: str, budget: Budget | None) -> Language:
     )
 
 
+def _undo_flip_flop(number: str, budget: Budget | None) -> Language:
+    writes = int(number)
+    return RegularLanguage(
+        name=f"undo-flip-flop-{writes}",
+        automaton=automata.undo_flip_flop(writes, budget),
+        convention=(
+            "words of pairs of an instruction w, r, i or u and a bit 0 or 1: w writes its bit, u takes back "
+            "the last write in force, the bit after r is that of the last write in force; with none only w "
+            f"follows, and at most {writes} are in force"
+        ),
+        family="undo-flip-flop",
+        parameters={"writes": writes},
+    )
+
+
 def _last_but(number: str, budget: Budget | None) -> Language:
     n = int(number)
     return RegularLanguage(
@@ -367,6 +382,12 @@ PATTERNS = (
         meaning="signals whose bursts have length N",
         example="offset-counting-10",
         read=_named(r"offset-counting-(\d{1,9})", _offset_counting),
+    ),
+    NamePattern(
+        form="undo-flip-flop-N",
+        meaning="flip-flop with an instruction that takes back the last of at most N writes",
+        example="undo-flip-flop-2",
+        read=_named(r"undo-flip-flop-(\d{1,9})", _undo_flip_flop),
     ),
     NamePattern(
         form="last-but-N",
