@@ -21,7 +21,7 @@ def test_papers_lists_every_table():
     outcome = run("list", "papers", "--json")
     assert outcome.code == 0
     names = {json.loads(text)["name"] for text in outcome.out.splitlines()}
-    assert names == {f"{p.name}:{t.name}" for p in PAPERS.values() for t in p.tables}
+    assert names == {f"{p.name}:{t.name}" for p in PAPERS.values() for t in (*p.tables, *p.figures)}
     assert "sarrof:counters" in run("list", "papers").out
 
 
@@ -63,6 +63,27 @@ def test_fresh_seeds_are_named_by_their_range(tiny, tmp_path):
     sweep = run("reproduce", "grazzi:parity", "--scale", "paper", "--seeds", "7-8", "--out", str(place))
     assert sweep.code == 0
     assert "run.seed = [7, 8]" in (place / "grazzi-parity.toml").read_text()
+
+
+def test_a_figure_is_drawn_from_runs_and_from_stored_results(tiny, tmp_path):
+    runs, kept = tmp_path / "runs", tmp_path / "kept"
+    words = ("reproduce", "tiny:figure-1", "--settle", "off", "--out", str(runs), "--keep", str(kept))
+    assert run(*words).code == 2  # a figure is no table to keep
+    table = run("reproduce", "tiny:table-1", *words[2:])
+    assert table.code == 0, table.err
+    path = runs / "figures" / "tiny-figure-1.svg"
+    assert not path.exists()
+    drawn = run(*words[:-2])
+    assert str(path) in drawn.err
+    svg = path.read_text()
+    assert "GRU" in svg
+    assert "compiled" not in svg
+    # Every seed and their mean, through the two lengths of the table.
+    assert svg.count("<path") > 4
+    none = tmp_path / "none"
+    words = ("reproduce", "tiny:figure-1", "--done", "--out", str(none), "--figures", str(none))
+    assert "there is no run to draw yet" in run(*words).err
+    assert not list(none.glob("*.svg"))
 
 
 def test_what_is_left_goes_on_line_by_line(tiny, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nerode.core import Reference
-from nerode.reproduce.records import LengthRange, Paper, PaperTable, TableCell, TableLine
+from nerode.reproduce.records import LengthRange, Paper, PaperFigure, PaperTable, TableCell, TableLine
 
 RUN = {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8}
 
@@ -60,6 +60,15 @@ def table(*lines, **changes):
 
 
 def paper(*tables):
+    shown = (tables or (table(),))[0]
     return Paper(
-        name="tiny", reference=Reference("Grazzi2025"), title="a tiny paper", tables=tables or (table(),)
+        name="tiny",
+        reference=Reference("Grazzi2025"),
+        title="a tiny paper",
+        tables=tables or (shown,),
+        figures=(
+            PaperFigure(
+                name="figure-1", where="Figure 1", title="beyond training", kind="beyond", table=shown
+            ),
+        ),
     )

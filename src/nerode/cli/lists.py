@@ -176,19 +176,21 @@ def _settings(name: str, preset: dict[str, Any]) -> str:
 
 
 def _papers() -> Listing:
-    """The papers and their tables that can be reproduced."""
+    """The papers, their tables and their figures that can be reproduced."""
     from nerode.reproduce import PAPERS
 
     def rows() -> Iterator[_Row]:
         for paper in PAPERS.values():
-            for table in paper.tables:
+            named = {table.name: (table, table.title, table.where) for table in paper.tables}
+            drawn = {figure.name: (figure.part, figure.title, figure.where) for figure in paper.figures}
+            for name, (table, title, where) in {**drawn, **named}.items():
                 here = sum(line.runs_here for line in table.lines)
                 item: dict[str, Any] = {
-                    "name": f"{paper.name}:{table.name}",
+                    "name": f"{paper.name}:{name}",
                     "paper": paper.name,
                     "table": table.name,
-                    "title": table.title,
-                    "where": table.where,
+                    "title": title,
+                    "where": where,
                     "unit": table.unit,
                     "protocol": table.protocol,
                     "corrected": table.corrected,
@@ -199,7 +201,7 @@ def _papers() -> Listing:
                     "reference_key": paper.reference.key,
                 }
                 counted = f"{here} of {len(table.lines)}"
-                yield (item["name"], table.title, counted, f"{paper.reference}, {table.where}"), item
+                yield (item["name"], title, counted, f"{paper.reference}, {where}"), item
 
     return Listing(headings=("name", "what it shows", "lines that run here", "source"), rows=list(rows()))
 

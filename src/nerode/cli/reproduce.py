@@ -75,6 +75,12 @@ class SeedRange(click.ParamType["int | range"]):
 @click.option(
     "--table", "claims", is_flag=True, help="Print the table of claims of stored results, and run nothing."
 )
+@click.option(
+    "--figures",
+    "drawn",
+    type=FOLDER,
+    help="Folder of the figures that are asked for by name, as SVG.  [default: OUT/figures]",
+)
 @force_option
 @budgeted(seconds=math.inf, counts=False)
 @settle_option
@@ -90,6 +96,7 @@ def reproduce(
     out: Path,
     keep: Path | None,
     claims: bool,
+    drawn: Path | None,
     force: bool,
     settle: float,
     as_json: bool,
@@ -99,6 +106,7 @@ def reproduce(
     \b
     nerode reproduce ngram-ssm
     nerode reproduce memory:table-4 --seeds 301-305 --jobs 2
+    nerode reproduce memory:figure-2
     nerode reproduce sarrof:counters --scale paper --out sweeps
     nerode reproduce --all --go-on --keep experiments
     nerode reproduce --all --table > experiments/README.md
@@ -116,6 +124,8 @@ def reproduce(
         return
     if not done:
         claim_store(out, force=force)
+    if (go_on or keep is not None) and any(table not in paper.tables for paper, table in tables):
+        raise InputError("--keep and --go-on take tables; a figure is drawn from runs of tables")
     if keep is not None:
         claim_folder(keep / "reproduce", holds=("*/*.json",), of="kept tables", force=force)
     if go_on:
@@ -127,6 +137,8 @@ def reproduce(
         return
     for paper, table in tables:
         _run(paper, table, out, seeds, 0 if done else jobs, keep, as_json, settle=settle)
+    for name in dict.fromkeys(asked):
+        _draw(name, out, seeds, keep or EXPERIMENTS, drawn or out / "figures")
 
 
 def _go_on(
@@ -238,6 +250,42 @@ def _run(
     console.print(result.rule, style="dim", markup=False)
     console.print(f"\nConclusion: {conclude_table(result)}", style="bold", markup=False)
     console.print(f"Next: nerode report {out}; nerode runs ls {out}", markup=False)
+
+
+def _draw(name: str, out: Path, seeds: int | range | None, kept: Path, folder: Path) -> None:
+    """Draws a figure that was asked for by its name, from runs that are there and from stored results."""
+    from nerode.records import read_tables
+    from nerode.report import draw_figure, save_figure
+    from nerode.reproduce import find_figure
+    from nerode.reproduce.measuring import merge_lines, run_table
+    from nerode.reproduce.outputs import read_outputs, read_states
+
+    if (found := find_figure(name)) is None:
+        return
+    paper, figure = found
+    result = run_table(paper, figure.part, out=out, seeds=seeds, jobs=0)
+    stored = [
+        t for t in read_tables(kept / "reproduce") if (t.paper, t.table) == (paper.name, figure.table.name)
+    ]
+    if seeds is None:
+        result = merge_lines(result, stored[0] if stored else None, figure.part)
+    drawn = draw_figure(
+        figure,
+        result,
+        citation=str(paper.reference),
+        outputs=read_outputs(result, figure.signals, out) if figure.kind == "signals" else (),
+        states=read_states(result, out) if figure.kind == "states" else (),
+    )
+    if drawn is None:
+        click.echo(f"{name}: there is no run to draw yet", err=True)
+        return
+    path = folder / f"{paper.name}-{figure.name}.svg"
+    save_figure(drawn, path, width=9.0)
+    lines = {(line.row, line.model) for line in result.lines}
+    left = sum((line.row, line.model) not in lines for line in figure.part.lines)
+    click.echo(
+        f"{figure.where}: {path}" + (f"; {left} of its lines have no runs yet" if left else ""), err=True
+    )
 
 
 def _settled(result: TableResult, out: Path, seconds: float) -> TableResult:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nerode.report.automaton.svg import automaton_figure
     from nerode.report.drawing import DRAWING_FORMATS, draw
     from nerode.report.figures.analysis import spectrum_plots
+    from nerode.report.figures.papers import draw_figure
     from nerode.report.figures.plot import Figure, save_figure
     from nerode.report.notation import group_name, sentence, visible
     from nerode.report.pages.answer import answer_page
@@ -60,6 +61,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.report.automaton.svg": "automaton_figure",
         "nerode.report.drawing": "DRAWING_FORMATS draw",
         "nerode.report.figures.analysis": "spectrum_plots",
+        "nerode.report.figures.papers": "draw_figure",
         "nerode.report.figures.plot": "Figure save_figure",
         "nerode.report.notation": "group_name sentence visible",
         "nerode.report.pages.answer": "answer_page",

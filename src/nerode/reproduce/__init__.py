@@ -1,10 +1,12 @@
 """Tables of papers: the published numbers, the protocol, and the specs that measure the same here."""
 
-from nerode.reproduce.papers import PAPERS, find_tables, sweep_text
+from nerode.reproduce.papers import PAPERS, find_figure, find_tables, sweep_text
 from nerode.reproduce.records import (
     LengthRange,
     Paper,
+    PaperFigure,
     PaperTable,
+    SignalOutput,
     TableCell,
     TableLine,
     count_coverage,
@@ -15,10 +17,13 @@ __all__ = [
     "PAPERS",
     "LengthRange",
     "Paper",
+    "PaperFigure",
     "PaperTable",
+    "SignalOutput",
     "TableCell",
     "TableLine",
     "count_coverage",
+    "find_figure",
     "find_tables",
     "judge_again",
     "sweep_text",

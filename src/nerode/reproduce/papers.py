@@ -11,14 +11,14 @@ from typing import Any
 from nerode.core import MARK, InputError, Reference, Registry, UnknownName
 from nerode.reproduce.published.deletang import DELETANG
 from nerode.reproduce.published.grazzi import GRAZZI
-from nerode.reproduce.published.memory_copying import FIGURE_1, TABLE_3
-from nerode.reproduce.published.memory_counting import FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
-from nerode.reproduce.published.memory_tracking import TABLE_1, TABLE_2
+from nerode.reproduce.published.memory_copying import COPYING_FIGURES, FIGURE_1, TABLE_3
+from nerode.reproduce.published.memory_counting import COUNTING_FIGURES, FIGURE_2, FIGURE_3, TABLE_4, TABLE_5
+from nerode.reproduce.published.memory_tracking import FIGURE_4, TABLE_1, TABLE_2
 from nerode.reproduce.published.merrill import MERRILL
 from nerode.reproduce.published.metric_automata import METRIC_AUTOMATA
 from nerode.reproduce.published.ngram_ssm import NGRAM_SSM
 from nerode.reproduce.published.sarrof import SARROF
-from nerode.reproduce.records import Paper, PaperTable, TableLine
+from nerode.reproduce.records import Paper, PaperFigure, PaperTable, TableLine
 
 MEMORY = Paper(
     name="memory",
@@ -26,6 +26,7 @@ MEMORY = Paper(
     title="state tracking, copying, denoising and counting: what is learned, and what goes on beyond "
     "training",
     tables=(TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, FIGURE_1, FIGURE_2, FIGURE_3),
+    figures=(*COUNTING_FIGURES, FIGURE_4, *COPYING_FIGURES),
 )
 """On memory and generalization in the era of linear recurrence."""
 
@@ -35,7 +36,7 @@ for _paper in (NGRAM_SSM, SARROF, METRIC_AUTOMATA, MEMORY, GRAZZI, MERRILL, DELE
 
 
 def find_tables(asked: str) -> list[tuple[Paper, PaperTable]]:
-    """Returns the tables that PAPER or PAPER:TABLE stands for.
+    """Returns the tables that PAPER or PAPER:TABLE stands for; of a figure alone, the lines that it shows.
 
     Raises:
         UnknownName: if there is no such paper or table.
@@ -43,9 +44,18 @@ def find_tables(asked: str) -> list[tuple[Paper, PaperTable]]:
     name, colon, table = asked.partition(":")
     paper = PAPERS[name]
     found = [(paper, row) for row in paper.tables if not colon or row.name == table]
+    found = found or [(paper, row.part) for row in paper.figures if row.name == table]
     if not found:
-        raise UnknownName(f"table of {name}", table, [row.name for row in paper.tables])
+        names = [*(row.name for row in paper.tables), *(row.name for row in paper.figures)]
+        raise UnknownName(f"table of {name}", table, dict.fromkeys(names))
     return found
+
+
+def find_figure(asked: str) -> tuple[Paper, PaperFigure] | None:
+    """Returns the figure that PAPER:FIGURE names; None for a table without one, and for a whole paper."""
+    name, _, figure = asked.partition(":")
+    paper = PAPERS[name]
+    return next(((paper, row) for row in paper.figures if row.name == figure), None)
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")

@@ -219,6 +219,60 @@ class PaperTable:
         return tuple(dict.fromkeys(cell.column for line in self.lines for cell in line.cells))
 
 
+FigureKind = Literal["learning", "beyond", "bars", "signals", "states"]
+"""Ways to draw runs: accuracy in validation by update; accuracy beyond the lengths of training; a bar for a
+number beside the published one; outputs beside the signal; eigenvalues, powers and clusters of states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperFigure:
+    """A figure of a paper, drawn from the runs of one of its tables.
+
+    Attributes:
+        name: kebab-case, as it is asked for.
+        where: its place in the paper.
+        title: above the figure.
+        kind: how it is drawn.
+        table: the table.
+        rows: rows of the table that it shows; all of them if empty.
+        signals: of "signals": "training", or names of tests of phase alignment.
+    """
+
+    name: str
+    where: str
+    title: str
+    kind: FigureKind
+    table: PaperTable
+    rows: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> PaperTable:
+        """The table with the lines of the figure alone."""
+        rows = self.rows or {line.row for line in self.table.lines}
+        lines = tuple(line for line in self.table.lines if line.row in rows and not line.compile_to)
+        return replace(self.table, lines=lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalOutput:
+    """The output of a counting network beside the signal that it reads.
+
+    Attributes:
+        model: as its line calls it.
+        seed: of its run.
+        signal: "training", or the name of a test of phase alignment.
+        bits: what it read, one per step.
+        outputs: the probability that it gives the next step to be on.
+    """
+
+    model: str
+    seed: int
+    signal: str
+    bits: str
+    outputs: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     """A paper.
@@ -228,17 +282,22 @@ class Paper:
         reference: the work.
         title: what is reproduced.
         tables: its tables.
+        figures: figures that are drawn from the runs of the tables.
     """
 
     name: str
     reference: Reference
     title: str
     tables: tuple[PaperTable, ...]
+    figures: tuple[PaperFigure, ...] = ()
 
     def __post_init__(self) -> None:
-        names = [table.name for table in self.tables]
-        if len(set(names)) != len(names) or not names:
-            raise InputError(f"the tables of {self.name} are {names}; their names have to differ")
+        for what, names in (
+            ("tables", [table.name for table in self.tables]),
+            ("figures", [figure.name for figure in self.figures]),
+        ):
+            if len(set(names)) != len(names) or not self.tables:
+                raise InputError(f"the {what} of {self.name} are {names}; their names have to differ")
 
 
 TICKS = {"✓": 1.0, "✗": 0.0}

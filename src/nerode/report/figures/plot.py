@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from markupsafe import Markup
 
@@ -87,6 +87,10 @@ class Figure(ABC):
     def plot(self, width: float) -> Plot:
         """Returns what is drawn, at a width in pixels."""
 
+    def picture(self, width: float) -> Picture:
+        """Returns the figure for a file of its own, with title and legend."""
+        return self.plot(width).picture(title=self.title, keys=self.keys(), words=self.words())
+
     @abstractmethod
     def keys(self) -> tuple[Key, ...]:
         """Returns the legend; a series is drawn in the colour of its place here."""
@@ -113,7 +117,15 @@ class Figure(ABC):
         return Markup(template.render(figure=self, keys=self.keys(), drawings=drawings))
 
 
-def save_figure(figure: Figure, path: Path, *, width: float = 5.5) -> None:
+class Drawn(Protocol):
+    """What has a picture of any width: a figure, or several."""
+
+    def picture(self, width: float) -> Picture:
+        """Returns the picture at a width in pixels."""
+        ...
+
+
+def save_figure(figure: Drawn, path: Path, *, width: float = 5.5) -> None:
     """Writes a figure as SVG, PDF or TikZ; the same record gives the same bytes.
 
     Args:
@@ -126,10 +138,7 @@ def save_figure(figure: Figure, path: Path, *, width: float = 5.5) -> None:
     """
     if path.suffix not in PICTURE_FORMATS:
         raise InputError(f"figures are written as {', '.join(PICTURE_FORMATS)}; {path} is none of these")
-    pixels = width * _PIXELS_PER_INCH
-    plot = figure.plot(pixels)
-    picture = plot.picture(title=figure.title, keys=figure.keys(), words=figure.words())
-    write_atomically(path, PICTURE_FORMATS[path.suffix](picture))
+    write_atomically(path, PICTURE_FORMATS[path.suffix](figure.picture(width * _PIXELS_PER_INCH)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +327,7 @@ class Plot:
 
     def picture(self, *, title: str = "", keys: Sequence[Key] = (), words: str = "") -> Picture:
         """Returns the picture; a file of its own has title and legend inside it."""
-        head, height = _head(title, keys if len(keys) > 1 else (), self.width)
+        head, height = head_of(title, keys if len(keys) > 1 else (), self.width)
         return Picture(
             items=(*head, *self._under, *self._over),
             box=(0.0, -height, self.width, self.whole_height + height),
@@ -372,8 +381,8 @@ def label(x: float, y: float, text: str, *, anchor: str = "start", ink: Ink = _M
     return Words(x=x, y=y, text=text, ink=ink, size=_SIZE, anchor=anchor)
 
 
-def _head(title: str, keys: Sequence[Key], width: float) -> tuple[list[Shape], float]:
-    """Title and legend above the line 0, and their height."""
+def head_of(title: str, keys: Sequence[Key], width: float) -> tuple[list[Shape], float]:
+    """Returns title and legend above the line 0, and their height."""
     lines = textwrap.wrap(title, max(20, int(width / 6.6)))
     rows: list[list[tuple[int, Key, float]]] = [[]] if keys else []
     x = 0.0

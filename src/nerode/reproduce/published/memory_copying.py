@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from nerode.reproduce.published.small_models import small_model, spec
-from nerode.reproduce.records import TICKS, AxisValue, PaperTable, TableCell, TableLine
+from nerode.reproduce.records import TICKS, AxisValue, PaperFigure, PaperTable, TableCell, TableLine
 
 MODELS = {
     "RNN": "elman-tanh",
@@ -43,8 +44,18 @@ LEARNED = 0.98
 """Share of pattern letters; the paper stops at 0.99 in validation."""
 
 
-def _spec(task: str, mixed: str, model: str, depth: int) -> dict[str, Any]:
-    own = small_model(MODELS[model], depth=depth, **_SETTINGS[model])
+_SAME_SIZE: dict[str, dict[str, Any]] = {
+    "NRU": {"width": 128, "hidden": 128, "rate": 3e-3},
+    "TF": {"width": 128, "rate": 1e-3},
+    "Mamba": {"width": 128, "states": 16, "rate": 3e-3},
+}
+"""Of figures 9 to 16, where all models have 128 features; the other models have them in table 3, too."""
+
+
+def _spec(
+    task: str, mixed: str, model: str, depth: int, settings: Mapping[str, dict[str, Any]] = _SETTINGS
+) -> dict[str, Any]:
+    own = small_model(MODELS[model], depth=depth, **settings[model])
     if model == "S4D":
         own["optimiser"]["slow_rate"] = own["optimiser"]["rate"]
     return spec(
@@ -173,3 +184,71 @@ FIGURE_1 = PaperTable(
         "ten times, the end of the axis of the figure, is our reading of it.",
     ),
 )
+
+
+def _beyond(table: PaperTable) -> PaperTable:
+    """The lines with the accuracies of the curves of figure 1, for which the paper prints no numbers."""
+    return replace(table, lines=tuple(replace(line, cells=_CURVES[line.row]) for line in table.lines))
+
+
+def _curve(axis: str, longest: int) -> tuple[TableCell, ...]:
+    return tuple(
+        TableCell(
+            column=f"{axis[0]} = {longest * times}",
+            reading=AxisValue(axis=axis, value=longest * times),
+            trained=times == 1,
+        )
+        for times in (1, 2, 5, 10)
+    )
+
+
+_CURVES = {
+    row: _curve("blanks", 50) if mixed == "blanks" else _curve("pattern", 10) for row, _, mixed, _ in ROWS
+}
+
+
+def _same_size(row: str, task: str, mixed: str, printed: str) -> PaperTable:
+    """The runs of a row of table 3 with as many features in every model."""
+    lines = []
+    for line in _lines(row, task, mixed, printed):
+        model, _, depth = line.model.partition(", ")
+        own = model in _SAME_SIZE
+        lines.append(replace(line, cpu=_spec(task, mixed, model, int(depth[0]), _SAME_SIZE)) if own else line)
+    return replace(TABLE_3, lines=tuple(lines))
+
+
+def _copying_figures() -> Iterator[PaperFigure]:
+    yield PaperFigure(
+        name="figure-1",
+        where="Figure 1",
+        title="More blanks and longer patterns than in training",
+        kind="beyond",
+        table=_beyond(TABLE_3),
+    )
+    for number, row in enumerate(ROWS):
+        yield PaperFigure(
+            name=f"figure-{5 + number}",
+            where=f"Figure {5 + number}",
+            title="Accuracy in validation, models with similar numbers of parameters",
+            kind="learning",
+            table=TABLE_3,
+            rows=(row[0],),
+        )
+        table = _same_size(*row)
+        yield PaperFigure(
+            name=f"figure-{9 + 2 * number}",
+            where=f"Figure {9 + 2 * number}",
+            title="Accuracy in validation, models with 128 features",
+            kind="learning",
+            table=table,
+        )
+        yield PaperFigure(
+            name=f"figure-{10 + 2 * number}",
+            where=f"Figure {10 + 2 * number}",
+            title="Beyond the lengths of training, models with 128 features",
+            kind="beyond",
+            table=_beyond(table),
+        )
+
+
+COPYING_FIGURES = tuple(_copying_figures())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nerode.reproduce.published.small_models import NEVER, small_model, spec
-from nerode.reproduce.records import TICKS, Finding, PaperTable, TableCell, TableLine
+from nerode.reproduce.records import TICKS, Finding, PaperFigure, PaperTable, TableCell, TableLine
 
 MODELS = {
     "RNN": "elman-tanh",
@@ -187,11 +188,14 @@ TABLE_5 = PaperTable(
     ),
 )
 
-_FIGURE = tuple(
-    _line(model, 8, 200, (_offset("✓"),), depth=2 if model == "Mamba" else 1)
-    for model in MODELS
-    if model != "TF"
-)
+
+def _figure_2(model: str) -> TableLine:
+    cell = _offset("✓")
+    if model == "TF":
+        cell = replace(cell, published=None, printed="", elsewhere=TICKS["✗"])
+    return _line(model, 8, 200, (cell,), depth=2 if model in ("Mamba", "TF") else 1)
+
+
 FIGURE_2 = PaperTable(
     name="figure-2",
     title="counting at hidden size 8: all but the transformer predict the offset",
@@ -203,7 +207,7 @@ FIGURE_2 = PaperTable(
     corrected=_CORRECTED,
     scale=_SCALE,
     average="median",
-    lines=_FIGURE,
+    lines=tuple(map(_figure_2, MODELS)),
 )
 
 
@@ -230,5 +234,31 @@ FIGURE_3 = PaperTable(
     remarks=(
         "The caption of figure 3 calls Two ISI the consecutive one, and so it is read here; the text once "
         "uses that word for Double ISI.",
+    ),
+)
+
+COUNTING_FIGURES = (
+    PaperFigure(
+        name="figure-2",
+        where="Figure 2",
+        title="Outputs at hidden size 8 beside the signal",
+        kind="signals",
+        table=FIGURE_2,
+        signals=("training",),
+    ),
+    PaperFigure(
+        name="figure-3",
+        where="Figure 3",
+        title="Phase alignment: outputs at hidden size 8 beside the signal",
+        kind="signals",
+        table=replace(
+            TABLE_5,
+            lines=tuple(
+                line
+                for line in (*TABLE_5.lines[: len(MODELS)], *FIGURE_3.lines)
+                if line.model != "Mamba, hidden size 8"
+            ),
+        ),
+        signals=("two-isi", "double-isi"),
     ),
 )

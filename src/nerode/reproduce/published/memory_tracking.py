@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nerode.reproduce.published.small_models import NEVER, falling, small_model, spec
-from nerode.reproduce.records import LengthRange, PaperTable, TableCell, TableLine, tick_cells
+from nerode.reproduce.records import LengthRange, PaperFigure, PaperTable, TableCell, TableLine, tick_cells
 
 MODELS: dict[str, str] = {
     "Mamba": "mamba",
@@ -252,4 +252,12 @@ TABLE_1 = PaperTable(
         for column in range(3)
         for model in _RECURRENT
     ),
+)
+
+FIGURE_4 = PaperFigure(
+    name="figure-4",
+    where="Figure 4",
+    title="Accuracy on new words while one layer learns words of a fixed length",
+    kind="learning",
+    table=TABLE_1,
 )

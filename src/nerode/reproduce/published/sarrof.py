@@ -11,6 +11,7 @@ from nerode.reproduce.records import (
     AxisValue,
     LengthRange,
     Paper,
+    PaperFigure,
     PaperTable,
     Reading,
     TableCell,
@@ -355,17 +356,19 @@ def _language_table(name: str, title: str, lines: Sequence[TableLine]) -> PaperT
     )
 
 
+_BINNED = (
+    _language_table("star-free", "11 star-free languages", _lines(STAR_FREE, 2)),
+    _language_table("not-star-free", "7 regular languages that are not star-free", _lines(NOT_STAR_FREE, 2)),
+    _language_table("counters", "9 counter languages", _lines(COUNTERS, 3, counter=True)),
+)
+
 SARROF = Paper(
     name="sarrof",
     reference=Reference("Sarrof2024"),
     title="star-free languages are learned at every length, others are not; counters are not; flip-flop, "
     "bounded Dyck",
     tables=(
-        _language_table("star-free", "11 star-free languages", _lines(STAR_FREE, 2)),
-        _language_table(
-            "not-star-free", "7 regular languages that are not star-free", _lines(NOT_STAR_FREE, 2)
-        ),
-        _language_table("counters", "9 counter languages", _lines(COUNTERS, 3, counter=True)),
+        *_BINNED,
         PaperTable(
             name="flip-flop",
             title="flip-flop language modelling",
@@ -388,5 +391,15 @@ SARROF = Paper(
             scale="4,000 updates on 8 words; 16 states",
             lines=tuple(_dyck_line(*key) for key in _DYCK),
         ),
+    ),
+    figures=tuple(
+        PaperFigure(
+            name=f"bars-{table.name}",
+            where="binned accuracies",
+            title=f"Words that are correct throughout: {table.title}",
+            kind="bars",
+            table=table,
+        )
+        for table in _BINNED
     ),
 )
