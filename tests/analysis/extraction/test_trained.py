@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 
 import pytest
+import torch
 
 import nerode as nr
 from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.learning import HypothesisTest
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import language_question, question_of
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.extraction.question import language_question, letter_network, question_of
+from nerode.analysis.subject import LoadedNetwork, trained_network
 from nerode.core import InputError
 from nerode.languages import answer_text
 from nerode.languages.operations import distinguishing_word
+from nerode.training import make_spec, train
 
 from .trained import trained
 
@@ -109,3 +111,25 @@ def test_counting_languages_from_trained_lstms(number: int) -> None:
     for method, black_box in METHODS:
         found = extract(subject, method=method, black_box=black_box, probe=SHORT, held_out=SHORT)  # type: ignore[arg-type]
         assert found.equal, found.method
+
+
+def test_a_network_that_reads_a_signal_is_asked_about_off_and_on() -> None:
+    settings = {"on": 3, "off": [4, 6], "length": 40}
+    spec = make_spec(
+        {
+            "task": {"name": "counting", "settings": settings},
+            "model": {"layers": "elman-tanh", "width": 4, "settings": {"hidden": 6}},
+            "run": {"steps": 3, "batch": 8, "evaluate_every": 3, "validation": 16, "test_sequences": 8},
+        }
+    )
+    subject = trained_network(train(spec))
+    found = extract(subject, probe=SHORT, held_out=SHORT)
+    assert found.machine.alphabet.symbols == ("0", "1")
+    question = question_of(subject.task)
+    machine = Machine(letter_network(subject.model, subject.task), question)
+    signal = [0] * 5 + [1] * 3 + [0] * 5
+    (outputs,) = machine.traces([tuple(signal)])
+    scores, _ = subject.model(torch.tensor(signal, dtype=torch.float32).reshape(1, -1, 1))
+    asked = [place for place, output in enumerate(outputs[1:]) if output in ("0", "1")]
+    assert len(asked) > 5
+    assert [int(outputs[1 + place]) for place in asked] == [int(scores[0, place, 0] > 0) for place in asked]

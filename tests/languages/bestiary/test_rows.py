@@ -47,6 +47,23 @@ def flip_flop(word: str) -> bool:
     return True
 
 
+def undo_flip_flop(word: str, writes: int) -> bool:
+    """Read with a stack of the bits in force."""
+    stack: list[str] = []
+    for instruction, bit in itertools.zip_longest(word[::2], word[1::2], fillvalue=""):
+        if instruction not in set("wriu") or bit not in set("01"):
+            return False
+        if instruction == "w":
+            stack.append(bit)
+            if len(stack) > writes:
+                return False
+        elif not stack or (instruction == "r" and bit != stack[-1]):
+            return False
+        elif instruction == "u":
+            stack.pop()
+    return True
+
+
 def has_form(word: str) -> bool:
     return re.fullmatch(r"[0-4]([-+*][0-4])*", word) is not None
 
@@ -129,6 +146,8 @@ DEFINITIONS: dict[str, tuple[Callable[[str], bool], int, int]] = {
     "subsequence-aab": (lambda w: is_subsequence("aab", w), 9, 5),
     "last-but-0": (lambda w: w[-1:] == "a", 7, 5),
     "last-but-2": (lambda w: w[-3:-2] == "a", 9, 5),
+    "undo-flip-flop-1": (lambda w: undo_flip_flop(w, 1), 6, 3),
+    "undo-flip-flop-2": (lambda w: undo_flip_flop(w, 2), 6, 3),
     "offset-counting-1": (lambda w: bursts(w, 1), 10, 7),
     "offset-counting-3": (lambda w: bursts(w, 3), 12, 8),
 }
