@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nerode.records import RunStore, read_run
-from nerode.reproduce.measuring import run_table
-from nerode.reproduce.outputs import read_outputs, read_states
+from nerode.reproduce.measuring import read_outputs, read_states, run_table
 from nerode.reproduce.records import Finding, TableCell
 from tests.reproduce.tiny import RUN, paper, table, trained
 

@@ -257,8 +257,7 @@ def _draw(name: str, out: Path, seeds: int | range | None, kept: Path, folder: P
     from nerode.records import read_tables
     from nerode.report import draw_figure, save_figure
     from nerode.reproduce import find_figure
-    from nerode.reproduce.measuring import merge_lines, run_table
-    from nerode.reproduce.outputs import read_outputs, read_states
+    from nerode.reproduce.measuring import merge_lines, read_outputs, read_states, run_table
 
     if (found := find_figure(name)) is None:
         return

@@ -2,6 +2,7 @@
 
 from nerode.reproduce.papers import PAPERS, find_figure, find_tables, sweep_text
 from nerode.reproduce.records import (
+    AxisValue,
     LengthRange,
     Paper,
     PaperFigure,
@@ -15,6 +16,7 @@ from nerode.reproduce.records import (
 
 __all__ = [
     "PAPERS",
+    "AxisValue",
     "LengthRange",
     "Paper",
     "PaperFigure",

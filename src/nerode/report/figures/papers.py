@@ -13,8 +13,7 @@ from nerode.report.figures.charts import Bar, BarChart, ChartLine, LineChart
 from nerode.report.figures.plot import Figure, head_of
 from nerode.report.picture import Curve, Group, Picture, Shape
 from nerode.report.tables.reproductions import value_text
-from nerode.reproduce import PaperFigure, SignalOutput, TableLine
-from nerode.reproduce.records import AxisValue, LengthRange
+from nerode.reproduce import AxisValue, LengthRange, PaperFigure, SignalOutput, TableLine
 
 _GAP = 18.0
 """Between panels, in pixels."""

@@ -117,15 +117,15 @@ class Figure(ABC):
         return Markup(template.render(figure=self, keys=self.keys(), drawings=drawings))
 
 
-class Drawn(Protocol):
-    """What has a picture of any width: a figure, or several."""
+class HasPicture(Protocol):
+    """A thing with a picture of any width: a figure, or several."""
 
     def picture(self, width: float) -> Picture:
         """Returns the picture at a width in pixels."""
         ...
 
 
-def save_figure(figure: Drawn, path: Path, *, width: float = 5.5) -> None:
+def save_figure(figure: HasPicture, path: Path, *, width: float = 5.5) -> None:
     """Writes a figure as SVG, PDF or TikZ; the same record gives the same bytes.
 
     Args:
