@@ -25,9 +25,11 @@ from nerode.proofs import (
     DTYPES,
     EXACT,
     FRAGILE,
+    RECOGNISE,
     STEP_BY_STEP,
     UNDER_NOISE,
     UP_TO_LENGTH,
+    VALID_PREFIXES,
     WINDOW,
     Certificate,
     Claim,
@@ -228,19 +230,25 @@ def _same(one: Network, other: Network) -> bool:
     return replace(one, target=other.target, origin=other.origin) == other
 
 
+def _where(claim: Claim) -> str:
+    """The words that a claim is about, or the part of an answer, unless it is about all."""
+    words = first_prefixes(claim.covers) if claim.method.startswith("n-gram") else ""
+    return words + {VALID_PREFIXES: " on valid prefixes", RECOGNISE: ", membership only"}.get(claim.task, "")
+
+
 def summarise(claims: Iterable[Claim]) -> list[str]:
     """Returns claims in a few words each: formats that are exact at all lengths together in one line."""
     claims = list(claims)
     lines = []
     exact = [c for c in claims if c.scope == EXACT and c.task not in (WINDOW, FRAGILE)]
     if exact:
-        where = first_prefixes(exact[0].covers)
+        where = _where(exact[0])
         eps = "" if exact[0].eps is None else f", L1 below {float(exact[0].eps):.2g}"
         lines.append(f"all lengths, exact{where}{eps}")
     bits = [c for c in claims if c.scope in (ANY_ORDER, STEP_BY_STEP)]
     formats = list(dict.fromkeys(c.dtype for c in bits if c.dtype))
-    for where in dict.fromkeys(first_prefixes(c.covers) for c in bits):
-        named = dict.fromkeys(str(c.dtype) for c in bits if first_prefixes(c.covers) == where)
+    for where in dict.fromkeys(map(_where, bits)):
+        named = dict.fromkeys(str(c.dtype) for c in bits if _where(c) == where)
         lines.append(f"all lengths, bit for bit in {', '.join(named)}{where}")
     for claim in claims:
         if claim.scope == UP_TO_LENGTH and claim.dtype not in formats:
