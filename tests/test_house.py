@@ -36,7 +36,7 @@ LINES = {
     "records": 3_354,
     "report": 8_097,
     "reproduce": 3_219,
-    "study": 2_442,
+    "study": 2_449,
     "sweeps": 1_083,
     "tasks": 3_727,
     "training": 3_330,
