@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.core import Budget, InputError, NotCompilable, UnknownName
+from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, UnknownName
 from nerode.kernel import STEP_BY_STEP, UP_TO_LENGTH, VALID_PREFIXES, Certificate, Refutation
 from nerode.languages import resolve_language
 from nerode.languages.bestiary import BESTIARY
@@ -226,6 +226,25 @@ def test_without_time_nothing_is_claimed():
     nothing = replace(verdict, certificate=None).outcome()
     assert isinstance(nothing, Unproved)
     assert nothing.reason == verdict.reason
+
+
+def test_a_replay_that_runs_out_of_time_says_how_many_states_the_next_one_has(monkeypatch):
+    sizes = []
+    replay = closure.recheck
+
+    def slow(module, question, certificate, **options):
+        sizes.append(len(certificate.evidence[METHOD]["moves"]))
+        if len(sizes) == 1:
+            known = {"transitions_replayed": 100, "transitions": 1_000}
+            raise BudgetExceeded("seconds", 1.0, known_so_far=known)
+        return replay(module, question, certificate, **options)
+
+    monkeypatch.setattr(closure, "recheck", slow)
+    module = Register(overwrite=0.25, dtype=torch.float64)
+    verdict = certify_module(module, LANGUAGE, empty=NOTHING_YET, alone=True, budget=Budget(elements=2_000))
+    assert verdict.certificate.claims[0].scope == UP_TO_LENGTH
+    first, last = sizes
+    assert first / 80 <= last <= first / 40
 
 
 def test_a_planted_error_in_a_compiled_network_is_found():

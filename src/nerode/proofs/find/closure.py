@@ -325,8 +325,11 @@ def _seal(
             return _seal(runner, found, [LARGE_BATCH], network, budget)
         if found.end == "closed" or len(found) < 8:
             return stop
-        # A shorter length has fewer states to replay.
-        few = replace(budget.part(SEARCH_SHARE), elements=len(found) // 4)
+        # A shorter length has fewer states to replay: a quarter of those for which this time was enough.
+        done, listed = (stop.known_so_far.get(key, 1) for key in ("transitions_replayed", "transitions"))
+        assert isinstance(done, int)
+        assert isinstance(listed, int)
+        few = replace(budget.part(SEARCH_SHARE), elements=max(2, len(found) * done // (4 * listed)))
         shorter = _walk(runner, found.asked, batches[0], few)
         if shorter.refutation is not None or len(shorter) >= len(found):
             return stop
