@@ -238,20 +238,19 @@ def tuple_path(
         return ()
     predecessor: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
     order = [sources]
-    seen = {sources}
     for node in order:
         charge()
-        for letter, target in enumerate(zip(*(rows[q] for q in node), strict=True)):
+        for letter, target in enumerate(zip(*[rows[q] for q in node], strict=True)):
+            if target in predecessor:
+                continue
             if is_goal(target):
                 letters = [letter]
                 while node != sources:
                     node, letter = predecessor[node]
                     letters.append(letter)
                 return tuple(reversed(letters))
-            if target not in seen:
-                seen.add(target)
-                predecessor[target] = (node, letter)
-                order.append(target)
+            predecessor[target] = (node, letter)
+            order.append(target)
     return None
 
 
