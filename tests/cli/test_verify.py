@@ -82,6 +82,7 @@ FORBIDDEN = (
     "proofs.floats",
     "proofs.find",
     "proofs.certification",
+    "proofs.settle",
 )
 
 

@@ -126,7 +126,13 @@ def test_a_network_that_counts_signals_is_proved_for_every_time_off():
     assert (ended.settlement.status, ended.settlement.method) == ("proved", "closure")
 
 
-@pytest.mark.parametrize("name", ["flip-flop", "even-pairs", "cycle-navigation"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flip-flop",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("even-pairs", "cycle-navigation")),
+    ],
+)
 def test_a_leak_is_refuted_by_a_word_that_fails_alone(name):
     subject = perfect(name, leak=1 - 2**-10)
     end = settle(subject, budget=Budget(seconds=30)).settlement
