@@ -326,10 +326,9 @@ def _seal(
         if found.end == "closed" or len(found) < 8:
             return stop
         # A shorter length has fewer states to replay: a quarter of those for which this time was enough.
-        done, listed = (stop.known_so_far.get(key, 1) for key in ("transitions_replayed", "transitions"))
-        assert isinstance(done, int)
-        assert isinstance(listed, int)
-        few = replace(budget.part(SEARCH_SHARE), elements=max(2, len(found) * done // (4 * listed)))
+        known: dict[str, Any] = stop.known_so_far
+        done = known.get("transitions_replayed", 1) / known.get("transitions", 1)
+        few = replace(budget.part(SEARCH_SHARE), elements=max(2, int(len(found) * done / 4)))
         shorter = _walk(runner, found.asked, batches[0], few)
         if shorter.refutation is not None or len(shorter) >= len(found):
             return stop
