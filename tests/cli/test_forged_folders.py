@@ -270,6 +270,18 @@ def test_the_proof_of_another_model_is_none_of_a_run(tmp_path: Path) -> None:
     assert run("verify", str(other.parent)).code == 0
 
 
+def test_what_a_run_reads_is_not_changed_by_an_option_that_nobody_looks_at(tmp_path: Path) -> None:
+    """A third of the probability each is above 0 as a score, and no half."""
+    folder = trained(tmp_path, "elman-tanh", **PLAIN)
+    always_say(folder, [1.0, 1.0, 1.0])
+    for options in (["--reading", "softmax:0.5"], ["--letters", "b,a"]):
+        for command in ("ask", "prove"):
+            refused = run(command, str(folder), *options, "--language", "(a|b)*")
+            assert (refused.code, "proved" in refused.out) == (2, False), refused.out
+            assert f"leave {options[0][2:]} out" in refused.err
+    assert run("prove", str(folder), "--language", "(a|b)*").code == 0
+
+
 def test_a_name_that_a_file_gives_is_not_one_of_what_was_proved(tmp_path: Path) -> None:
     path = tmp_path / "named.json"
     described = describe_language(resolve_language("(0|1)*"))

@@ -132,19 +132,20 @@ def model(
         InputError: if the model cannot be run, or nothing says which letters it reads; FormatError for a
             folder or a file that does not read.
     """
+    told = {"letters": letters, "begin": begin, "end": end, "reading": reading}
     if isinstance(source, LoadedNetwork | Subject | Network) or _is_run(source):
-        return _known(source)
+        return _known(source, told)
     if weights is not None:
         source = _built(source, weights)
     if isinstance(source, nn.Module) and hasattr(source, "training_spec") and letters is None:
-        return _known((None, source))
+        return _known((None, source), told)
     chosen = _Marks(letters=letters, begin=begin, end=end)
     if isinstance(source, str | Path):
         path = Path(source)
         if (path / RESULT).exists() or (path / SUBJECT_FILE).exists():
             found = load_subject(path, trust_code=trust_code)
             if found.task is not None or found.network is not None:
-                return _known(found)
+                return _known(found, told)
             given = _of_saved(found, chosen)
         else:
             given = _of_path(path, chosen)
@@ -165,8 +166,10 @@ def _is_run(source: Any) -> bool:
     return isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], RunRecord)
 
 
-def _known(source: Any) -> Subject:
-    """A subject whose task or language is known."""
+def _known(source: Any, told: Mapping[str, Any]) -> Subject:
+    """A subject whose task or language is known, so that nobody has to tell how it is read."""
+    if ignored := [name for name, value in told.items() if value is not None]:
+        raise InputError(f"its task or language says how it is read; leave {', '.join(ignored)} out")
     source = source[0] if isinstance(source, list) else source
     match source:
         case Subject():
