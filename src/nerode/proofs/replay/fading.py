@@ -202,15 +202,16 @@ class _FadingReplay:
     def _look_inside(
         self, node: int, letter: int, target: int, reading: LinearReading, wanted: Tensor
     ) -> Failure | None:
-        """A guard: the step from the corner of a box that moves the stream most, through the module itself.
+        """A guard: the step from a corner of a box that moves the stream most, or its middle, by the module.
 
         A replay that is right never refuses here, so that this is no part of the proof.
         """
         low, high = self.low[node][self.fades], self.high[node][self.fades]
         weight = reading.weight[0].flatten(1)
         row = weight[int((weight.abs() @ (high - low).double().flatten()).argmax())].reshape(low.shape)
-        corner = torch.where(row * (-1) ** (node + letter) > 0, high, low)
-        scores, after = self.model.step(torch.tensor([letter]), {**self.low[node], self.fades: corner})
+        corners = torch.where(row > 0, high, low), torch.where(row > 0, low, high)
+        point = (*corners, (low / 2 + high / 2).clamp(low, high))[(node + letter) % 3]
+        scores, after = self.model.step(torch.tensor([letter]), {**self.low[node], self.fades: point})
         said = torch.equal(scores[0] > 0, wanted) and bool(scores.isfinite().all())
         if not (said and self._lies_in(after, after, target)):
             return _failure(f"inside the box of node {node} the module contradicts the bounds", "moves")
