@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_424,
     "models": 23_737,
     "network": 2_829,
-    "proofs": 13_723,
+    "proofs": 13_724,
     "records": 3_354,
     "report": 8_097,
     "reproduce": 3_219,
