@@ -1,20 +1,25 @@
 """Each "yes" in floats without the mark †: has its network a claim at every length, in float32?
 
-    python -m benchmarks float_claims [--languages LANG …] [--arch NAME …] [--seconds S] [--most STATES]
+    python -m benchmarks float_claims [--languages LANG …] [--arch NAME …] [--seconds S] [--keep FILE]
 
 Networks are made as `nerode compile` makes them, by default and by each construction that applies, with
 `--exact-floats` and without, once for all architectures that get the same one. The claims
 of the kernel count, then those of its module in float32, for attention those of the decoder. To predict,
-claims for prefixes of valid words are enough. Smaller languages come first; a line for each verdict without a
-claim, or whose network ended at a budget, then the counts.
+claims for prefixes of valid words are enough. Smaller languages come first; a line for each reason for which
+verdicts have no claim, then the counts. `--keep` adds one JSON object per language and task to a file, and
+asks nothing that the file has.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from nerode.algebra import profile
 from nerode.compiler import CONSTRUCTIONS, Options, compile_language
@@ -31,6 +36,9 @@ from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, col
 
 DTYPE = "float32"
 
+FILE = Path("experiments/float-claims/rows.jsonl")
+"""The kept survey, one row per language and task."""
+
 Known = dict[str, tuple[Claim, ...] | str]
 """The claims of a network in floats by its hash without target, or why there are none."""
 
@@ -44,11 +52,13 @@ def claims_of(network: Network, language: Language, seconds: float) -> tuple[Cla
         found = certify(network, language, budget=Budget(seconds=seconds))
         claims = found.claims if isinstance(found, Certificate) else ()
         lasting = [c for c in claims if c.dtype == DTYPE and c.length == "all"]
+        why = "no claim at every length"
         if not any(c.task != VALID_PREFIXES for c in lasting):
             verdict = certify_floats(network, language, dtype=DTYPE, budget=Budget(seconds=seconds))
             further = () if verdict.certificate is None else verdict.certificate.claims
             lasting += [c for c in further if c.length == "all"]
-        return tuple(c for c in lasting if c.task in LANGUAGE_TASKS) or "no claim at every length"
+            why = verdict.reason or why
+        return tuple(c for c in lasting if c.task in LANGUAGE_TASKS) or why
     except BudgetExceeded as stop:
         return f"budget: {stop}"
     except NerodeError as problem:
@@ -105,30 +115,60 @@ def _all_words(claims: Sequence[Claim]) -> bool:
     return any(claim.task != VALID_PREFIXES for claim in claims)
 
 
+def asked(facts: Facts, architectures: Sequence[str]) -> list[str]:
+    """Returns the architectures with a "yes" in floats without the mark †."""
+    verdicts = ((name, verdict_for(facts, ARCHITECTURES[name], Sense.IEEE)) for name in architectures)
+    return [name for name, found in verdicts if found.status is Status.YES and not found.no_network]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a kept survey: language, task, names with a claim, and reasons of the others."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _survey(
+    languages: Sequence[Language], architectures: Sequence[str], seconds: float, done: set[tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
+    for language in languages:
+        tasks = [task for task in VerdictTask if (language.name, task) not in done]
+        budget, known = Budget(seconds=60).start(), Known()
+        found = profile(language, budget, on_demand=True)
+        whole = collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
+        for task in tasks:
+            facts = collect_facts(language, task=task, profile=found, budget=budget)
+            row: dict[str, Any] = {"language": language.name, "task": str(task), "claimed": []}
+            row |= {"budget": defaultdict(list), "lacking": defaultdict(list)}
+            for name in asked(facts, architectures):
+                if why := missing(facts, whole, name, seconds, known):
+                    row["budget" if "udget" in why else "lacking"][why].append(name)
+                else:
+                    row["claimed"].append(name)
+            yield row
+
+
 def main(arguments: Sequence[str] = ()) -> int:
     """Prints the verdicts without a claim at every length, and the counts."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks float_claims")
     parser.add_argument("--languages", nargs="*", metavar="LANG")
     parser.add_argument("--arch", nargs="*", metavar="NAME")
     parser.add_argument("--seconds", type=float, default=10.0, help="CPU seconds per network, and per proof")
-    parser.add_argument("--most", type=int, default=1_000, help="states of an automaton")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="add rows to this file, and ask no others")
     chosen = parser.parse_args(arguments)
     languages = [find_language(name) for name in chosen.languages or BESTIARY]
     sized = [(states, language) for language in languages if (states := _states(language)) is not None]
     rows = chosen.arch or [row.name for row in ARCHITECTURES.values() if not row.is_class]
+    ordered = [language for _, language in sorted(sized, key=lambda pair: pair[0])]
     counts: Counter[str] = Counter()
-    for _, language in sorted((pair for pair in sized if pair[0] <= chosen.most), key=lambda pair: pair[0]):
-        budget, known = Budget(seconds=60).start(), Known()
-        found = profile(language, budget, on_demand=True)
-        whole = collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
-        for task in VerdictTask:
-            facts = collect_facts(language, task=task, profile=found, budget=budget)
-            for name in rows:
-                why = missing(facts, whole, name, chosen.seconds, known)
-                if why is None:
-                    continue
-                counts["claimed" if not why else "budget" if "udget" in why else "lacking"] += 1
-                if why:
-                    print(f"{language.name:28} {task:10} {name:24} {why}", flush=True)
+    kept = read(chosen.keep) if chosen.keep else []
+    done = {(row["language"], row["task"]) for row in kept}
+    for row in chain(kept, _survey(ordered, rows, chosen.seconds, done)):
+        counts["claimed"] += len(row["claimed"])
+        for outcome in ("budget", "lacking"):
+            for why, names in row[outcome].items():
+                counts[outcome] += len(names)
+                print(f"{row['language']:28} {row['task']:10} {' '.join(names)}: {why}", flush=True)
+        if chosen.keep and (row["language"], row["task"]) not in done:
+            with chosen.keep.open("a") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
     print(", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items())))
     return int(bool(counts["lacking"]))
