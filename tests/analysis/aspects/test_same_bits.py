@@ -83,7 +83,7 @@ def test_a_compiled_model_has_one_set_of_bits_and_a_random_one_many(tmp_path: Pa
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.3)
     nr.save_model(tmp_path / "random", model)
-    shown = run("analyse", str(tmp_path / "random"), "--bits", "--json")
+    shown = run("analyse", str(tmp_path / "random"), "--bits", "--length", "40", "--json")
     assert shown.code == 1
     (item,) = json.loads(shown.out)
     ways = {way["way"]: way for way in item["ways"]}
