@@ -614,7 +614,7 @@ MODULES: dict[str, list[ModuleForgery]] = {
             is_accepted=lambda: not exchanged_columns(columns=(1, 0)),
         ),
     ],
-    "folders of several parts": [
+    "folders of parts": [
         ModuleForgery(method=BITS, name=name, is_accepted=functools.partial(verifies, make))
         for name, make in FOLDERS.items()
     ],
