@@ -107,7 +107,7 @@ def run_of(folder: Path, rate: float) -> Path:
 def test_a_network_is_about_what_its_file_defines(tmp_path: Path) -> None:
     place = compiled(tmp_path / "a", TOMITA_5)
     rename(place, "tomita-4")
-    with pytest.raises(InputError, match="its file calls 'tomita-4', not about tomita-4"):
+    with pytest.raises(InputError, match="named 'tomita-4' in its file, not about tomita-4"):
         read_folder(place, "tomita-4", TOMITA_4, Budget())
     rename(place, "mine")
     found = read_folder(place, "tomita-5", TOMITA_5, Budget())

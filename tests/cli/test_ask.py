@@ -114,7 +114,7 @@ def test_weights_go_into_the_module_that_a_function_builds(mine: str) -> None:
         (["asked_of_me:nothing", "--letters", "ab"], "has no function 'nothing'"),
         (["asked_of_me:table", "--letters", "abcd", "--reading", "loud"], "is no reading"),
         (["asked_of_me:table", "--letters", "abcd", "-o", "page.txt"], "ends in .html"),
-        (["nowhere", "--letters", "ab"], "neither a folder nor a file"),
+        (["nowhere", "--letters", "ab"], "no such folder or file"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_sentence(mine: str, arguments: list[str], said: str) -> None:

@@ -78,7 +78,9 @@ def test_terminal_view_names_the_witness_and_the_next_step():
     assert "nerode explain parity" in outcome.out
 
 
-def test_the_answer_fits_on_a_screen_and_the_whole_table_is_asked_for():
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_answer_fits_on_a_screen_and_the_whole_table_is_asked_for(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
     short, whole = run("check", "(aa)*").out.splitlines(), run("check", "(aa)*", "--all").out.splitlines()
     assert len(short) <= 14
     assert len(whole) > 48

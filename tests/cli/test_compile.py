@@ -69,8 +69,8 @@ def test_verify(parity):
 
 
 def test_verify_says_about_which_language(parity, tmp_path):
-    unnamed = "a regular language of 2 states over {a}; its file calls it "
-    assert run("verify", str(parity)).out.splitlines()[0] == f"{unnamed}'(aa)*'"
+    unnamed = "a regular language of 2 states over {a}, named "
+    assert run("verify", str(parity)).out.splitlines()[0] == f"{unnamed}'(aa)*' in its file"
     folder = tmp_path / "tomita-1"
     assert run("compile", "tomita-1", "--to", "mamba", "-o", str(folder)).code == 0
     assert run("verify", str(folder)).out.splitlines()[0].startswith("tomita-1: ")
@@ -84,7 +84,7 @@ def test_verify_says_about_which_language(parity, tmp_path):
     subject.write_text(json.dumps(data))
     told = run("verify", str(path.parent))
     assert told.code == 0
-    assert told.out.splitlines()[0] == f"{unnamed}'tomita-1'"
+    assert told.out.splitlines()[0] == f"{unnamed}'tomita-1' in its file"
 
 
 def test_refusing_is_an_answer_with_all_reasons():

@@ -40,6 +40,19 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def test_a_checkpoint_is_mended_without_an_import(imported: Path, tmp_path: Path) -> None:
+    """The folder that transformers wrote is read; its weights, letters and source are those of the import."""
+    named = ("--letters", "0=5,1=3,h=2", "--begin", "4", "--end", "1")
+    refused = run("mend", str(imported / "given"), "-o", str(tmp_path / "out"), *named)
+    assert (refused.code, "name a language (--language)" in refused.err) == (2, True)
+    few = ("--language", "set-reset", "--steps", "1", "--max-seconds", "5", "--json")
+    done = run("mend", str(imported / "given"), "-o", str(tmp_path / "out"), *named, *few)
+    assert done.code in (1, 3), done.err
+    ours, theirs = (json.loads((p / "subject.json").read_text()) for p in (tmp_path / "out", imported / "in"))
+    assert ours["letters"] == theirs["letters"]
+    assert ours["origin"]["imported"] | {"kind": "imported"} == theirs["origin"]
+
+
 @torch.no_grad()
 def test_letters_of_a_vocabulary_go_back_to_transformers(imported: Path, tmp_path: Path) -> None:
     """Plain transformers gives the scores of the model that was imported, token by token."""

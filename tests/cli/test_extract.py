@@ -57,7 +57,7 @@ def test_what_a_file_calls_its_language_is_not_believed(compiled: Path, tmp_path
     shutil.copytree(compiled, place)
     path = place / "language.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "name": "tomita-2"}))
-    called = "the language that its file calls 'tomita-2'"
+    called = "the language named 'tomita-2' in its file"
     assert f"equal to {called} on every word" in run("analyse", "--automaton", str(place)).out
     assert f"proved for {called} at every length" in run("prove", str(place)).out
     assert f"is about {called}, not about tomita-2" in run("report", str(place), "--language", "tomita-2").err

@@ -295,7 +295,7 @@ def test_a_name_that_a_file_gives_is_not_one_of_what_was_proved(tmp_path: Path) 
         for command in ("prove", "verify"):
             found = run(command, str(place))
             assert (found.code, "for parity" in found.out) == (0, False), found.err
-            assert "for the language that its file calls 'parity'" in found.out
+            assert "for the language named 'parity' in its file" in found.out
     pattern = trained(tmp_path / "pattern", "elman-tanh", **PLAIN)
     always_say(pattern, [1.0, 1.0, 1.0])
     assert "proved for (a|b)* at every length" in run("prove", str(pattern)).out
@@ -321,7 +321,7 @@ def test_a_name_that_a_file_gives_is_not_one_of_its_classes(tmp_path: Path) -> N
     for command in ("prove", "verify"):
         found = run(command, str(tmp_path))
         assert (found.code, "for parity" in found.out) == (0, False), found.err
-        assert "for the classes that its file calls 'parity'" in found.out
+        assert "for the classes named 'parity' in its file" in found.out
 
 
 def test_written_weights_that_are_read_in_another_way_are_refused(tmp_path: Path) -> None:
@@ -339,6 +339,6 @@ def test_a_reading_names_columns_and_answers_that_are_not_in_order() -> None:
     assert str(Reading(kind="above", columns=(1, 0))) == "scores above 0 in the columns 1, 0"
     assert str(Reading.by_name(3)) == "the largest score"
     swapped = Reading.of_classes([(True,), (False,)])
-    assert str(swapped) == "the largest score, whose classes answer 1, 0"
+    assert str(swapped) == "the largest score: class 0 answers 1, class 1 answers 0"
     exchanged = Reading(kind="largest", columns=(1, 0), table=((False,), (True,)))
-    assert str(exchanged) == "the largest score in the columns 1, 0, whose classes answer 0, 1"
+    assert str(exchanged) == "the largest score in the columns 1, 0: class 0 answers 0, class 1 answers 1"

@@ -39,6 +39,16 @@ def test_words_become_a_folder_that_verifies(tmp_path):
     assert json.loads((out / "learned.json").read_text())["evidence"]["words"] == 63
 
 
+def test_words_with_spaces_are_words_over_letters_of_several_characters(tmp_path):
+    pairs = [" ".join(pair) for pair in itertools.product(("in", "out"), repeat=2)]
+    words = ["", "in", "out", *pairs, *map(" ".join, itertools.product(pairs, repeat=2))]
+    lines = [f"{word}\t{int(word.replace('in out', '').strip() == '')}\n" for word in words]
+    (tmp_path / "log.tsv").write_text("".join(lines))
+    told = run("learn", str(tmp_path / "log.tsv"), "--held-out", "0", "-o", str(tmp_path / "out"))
+    assert told.code == 0, told.err
+    assert "learned: (<in><out>)*" in told.out
+
+
 def test_the_language_is_named(tmp_path):
     found = json.loads(_run("learn", _file(tmp_path, "(ab)*", 5), "--json").out)["learned"]
     assert "star-free" in found["classes"]

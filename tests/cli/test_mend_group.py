@@ -102,7 +102,7 @@ def test_verify_and_compare_read_a_polished_network(trained: Path, tmp_path: Pat
         assert proof["claims"][1] == f"correct up to length {floats['length']:,} in float32"
     other = run("report", str(place), "--language", "z6")
     assert other.code == 2
-    assert "is about the language that its file calls 'the word problem of S3', not about" in other.err
+    assert "is about the language named 'the word problem of S3' in its file, not about" in other.err
 
 
 def test_the_object_has_everything(trained: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nerode.core import InputError
-from nerode.languages.alphabet import Alphabet
+from nerode.languages.alphabet import Alphabet, with_powers
 
 LETTERS = Alphabet(("a", "b", "c"))
 WORDS = Alphabet(("push", "pop", "x"))
@@ -66,3 +66,11 @@ def test_symbols_outside_the_alphabet_are_refused(word: object) -> None:
 def test_an_unknown_symbol_is_named_with_the_alphabet() -> None:
     with pytest.raises(InputError, match=r"'x' is not in the alphabet \{a, b, c\}"):
         LETTERS.index("x")
+
+
+def test_runs_of_a_letter_are_written_as_powers() -> None:
+    assert with_powers(()) == "the empty word"
+    assert with_powers(("a", "a", "a", *"b" * 4)) == "a a a b^4"
+    whole = tuple("ab" * 12)
+    assert with_powers(whole) == " ".join(whole)
+    assert with_powers(("a", *whole)) == "a a b a b a b a b a b a … (25 letters) … a b a b a b a b a b a b"

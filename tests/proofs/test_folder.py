@@ -281,6 +281,6 @@ def test_the_answer_before_the_first_letter_is_checked(parts: Parts) -> None:
 def test_a_folder_of_an_older_version_is_refused(tmp_path: Path, parts: Parts) -> None:
     old = run("verify", str(write(tmp_path, parts)))
     assert old.code == 2
-    assert "subject.json: there is no such file. older folders are not read" in old.err
+    assert "subject.json: there is no such file. Older folders are not read" in old.err
     assert "nerode compile" in old.err
     assert "compile the network again" in run("verify", str(tmp_path), "--renew").err

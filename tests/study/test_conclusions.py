@@ -59,8 +59,8 @@ def test_a_word_that_a_search_found_stands_beside_the_tests(tmp_path: Path) -> N
         model = replace(task.models[0], runs=(replace(run, settled=end),))
         said += conclude_task(replace(task, models=(model,)), TheoryOfRuns(task))
     assert said == [
-        "lstm: possible, but refuted by search, on a word of 123 letters.",
-        "lstm: possible: passes the tests up to length 400; refuted by search, on a word of 500 letters.",
+        "lstm: possible, but refuted by search, on 1^123 (123 letters).",
+        "lstm: possible: passes the tests up to length 400; refuted by search, on 1^500 (500 letters).",
         "lstm: possible: proved at every length.",
     ]
 

@@ -158,7 +158,7 @@ def load_subject(
     if not (folder / SUBJECT_FILE).exists():
         raise FormatError(
             f"is neither a run ({RESULT}) nor a model ({SUBJECT_FILE}); `nerode train`, `nerode compile` and "
-            "`nerode import` make such folders",
+            "`nerode import` make such folders; `nerode ask` also takes those of transformers",
             path=folder,
         )
     if Folder(folder).subject.network.kind == "exact":

@@ -15,7 +15,6 @@ from nerode.languages import resolve_language
 @click.command()
 @click.argument("languages", metavar="[LANG…]", nargs=-1)
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port; 0 for any free one.")
-@click.option("--runs", hidden=True)
 @click.option(
     "--static",
     "folder",
@@ -28,7 +27,6 @@ from nerode.languages import resolve_language
 def explore(
     languages: tuple[str, ...],
     port: int,
-    runs: str | None,
     folder: Path | None,
     force: bool,
     no_browser: bool,
@@ -44,10 +42,6 @@ def explore(
     nerode explore "(ab)*" --port 8080
     nerode explore parity "(ab)*" flip-flop --static course/
     """
-    if runs is not None:
-        raise InputError(
-            "runs are no longer shown here: `nerode report DIR` lists them, `nerode analyse RUN` looks inside"
-        )
     if folder is not None:
         from nerode.explorer import LANGUAGES, write_course
 

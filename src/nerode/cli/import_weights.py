@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from nerode.cli.model_options import token_options
 from nerode.cli.options import PATH, Command, budgeted, default_option, force_option
 from nerode.core import Budget, InputError, claim_folder, plural, read_json
 from nerode.languages import Language, resolve_language
@@ -21,25 +22,18 @@ from nerode.records import (
     NetworkEntry,
     Reading,
     SubjectRecord,
+    TokenLetters,
 )
 
 if TYPE_CHECKING:
+    from nerode.models import SequenceModel
     from nerode.models.libraries import ForeignModel
 
 
 @click.command(name="import", cls=Command)
 @click.argument("source", metavar="SRC", type=PATH)
 @click.option("-o", "--out", type=PATH, required=True, help="Folder to write.")
-@click.option(
-    "--letters",
-    metavar="a=12,b=15",
-    help="The tokens that are letters, by number, or by name (a,b) where there is a tokenizer.json.  "
-    "[default: the whole vocabulary]",
-)
-@click.option(
-    "--begin", metavar="TOKEN", help="Token read before every word, or none.  [default: the config's]"
-)
-@click.option("--end", metavar="TOKEN", help="Token of the end of a word, or none.  [default: the config's]")
+@token_options
 @click.option("--language", metavar="LANG", help="The language that the model is about.")
 @click.option(
     "--recognise", is_flag=True, help="The two scores say out and in, not which letters may follow."
@@ -66,26 +60,65 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     Llama, Mistral, Qwen2, StarCoder2, BLOOM, MPT), one with the config
     and the weights of an xlstm model, or a safetensors file with a torch RNN, GRU or LSTM. Where
     the library is installed, its scores are compared with ours on random letters before anything is
-    written. Then `analyse`, `prove`, `run` and `report` take the folder.
+    written. Then `analyse`, `prove`, `run` and `report` take the folder. By default all tokens are letters,
+    and the config names the beginning and the end.
 
     \b
     nerode import mamba-130m/ --letters a=66,b=67 -o ab/
     nerode import lstm.safetensors --language parity --recognise -o parity-lstm/
     """
+    _claim(out, force=options["force"])
+    model, letters, origin, assumed, reading = import_model(source, out, budget=budget, **options)
+    layers = list(dict.fromkeys(layer.name for layer in model.config.layers))
+    if as_json:
+        item = {
+            "out": str(out),
+            "library": origin.library,
+            "kind": origin.format,
+            "layers": [layer.name for layer in model.config.layers],
+            "parameters": model.num_parameters,
+            "letters": dict(zip(letters.alphabet, letters.tokens, strict=True))
+            if options["letters"]
+            else len(letters.tokens),
+            "difference": origin.difference,
+            "compared": origin.compared,
+            "assumed": assumed,
+            "longest": letters.longest,
+            "reading": reading,
+        }
+        click.echo(json.dumps(item, ensure_ascii=False))
+        return
+    depth = plural(len(model.config.layers), "layer")
+    size = f"{depth} ({', '.join(layers)}), {plural(model.num_parameters, 'parameter')}"
+    click.echo(f"{out}: {size}, {plural(len(letters.tokens), 'letter')}")
+    click.echo(
+        origin.compared
+        if origin.difference is None
+        else f"scores differ from {origin.compared} by {origin.difference:.1e} of the largest"
+    )
+    if assumed:
+        click.echo(f"assumed, because the weights do not say: {assumed}")
+    if letters.longest is not None:
+        click.echo(f"the library's model reads at most {plural(letters.longest, 'letter')}")
+    if reading is not None:
+        click.echo(f"reading: {reading}")
+    click.echo("nothing is proved of these weights")
+    following = "" if options["language"] is None else f" · nerode prove {out}"
+    click.echo(f"Next: nerode analyse {out}{following}")
+
+
+def import_model(
+    source: Path, out: Path, *, budget: Budget, activation: Literal["tanh", "relu"] = "tanh", **options: Any
+) -> tuple[SequenceModel, TokenLetters, ImportOrigin, str, str | None]:
+    """Writes a model of another library as a folder; returns it with what was assumed, and its reading."""
     from nerode.analysis import imported_task
     from nerode.models import save_model
-    from nerode.models.libraries import (
-        choose_letters,
-        compare_foreign,
-        read_foreign,
-        with_letters,
-    )
+    from nerode.models.libraries import choose_letters, compare_foreign, read_foreign, with_letters
     from nerode.tasks import Prediction, build_task
     from nerode.training import write_subject
 
-    _claim(out, force=options["force"])
     language = None if options["language"] is None else resolve_language(options["language"], budget=budget)
-    foreign = read_foreign(source, activation=options["activation"])
+    foreign = read_foreign(source, activation=activation)
     letters = choose_letters(
         options["letters"],
         begin=options["begin"],
@@ -112,46 +145,20 @@ def import_command(source: Path, out: Path, as_json: bool, budget: Budget, **opt
     if language is None:
         entry = NetworkEntry(kind="zoo")
         save_model(out, model, subject=SubjectRecord(network=entry, letters=letters, origin=origin.to_json()))
+        reading = None
     else:
         task = build_task(imported_task(origin, recognises=options["recognise"]))
         if isinstance(task, Prediction):
             task = task.read_by(_reading(options["reading"], foreign))
         write_subject(out, model, task, origin=origin.to_json(), letters=letters)
-    layers = list(dict.fromkeys(layer.name for layer in model.config.layers))
-    if as_json:
-        item = {
-            "out": str(out),
-            "library": origin.library,
-            "kind": origin.format,
-            "layers": [layer.name for layer in model.config.layers],
-            "parameters": model.num_parameters,
-            "letters": dict(zip(letters.alphabet, letters.tokens, strict=True))
-            if options["letters"]
-            else len(letters.tokens),
-            "difference": difference,
-            "compared": compared,
-            "assumed": foreign.described.assumed,
-            "longest": letters.longest,
-            "reading": None if language is None else str(task.reading()),
-        }
-        click.echo(json.dumps(item, ensure_ascii=False))
-        return
-    depth = plural(len(model.config.layers), "layer")
-    size = f"{depth} ({', '.join(layers)}), {plural(model.num_parameters, 'parameter')}"
-    click.echo(f"{out}: {size}, {plural(len(letters.tokens), 'letter')}")
-    click.echo(
-        compared
-        if difference is None
-        else f"scores differ from {compared} by {difference:.1e} of the largest"
-    )
-    if foreign.described.assumed:
-        click.echo(f"assumed, because the weights do not say: {foreign.described.assumed}")
-    if letters.longest is not None:
-        click.echo(f"the library's model reads at most {plural(letters.longest, 'letter')}")
-    if language is not None:
-        click.echo(f"reading: {task.reading()}")
-    click.echo("nothing is proved of these weights")
-    click.echo(f"Next: nerode analyse {out}" + (f" · nerode prove {out}" if language is not None else ""))
+        reading = str(task.reading())
+    return model, letters, origin, foreign.described.assumed, reading
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Returns whether a folder is one that another library wrote, and not one of nerode."""
+    ours = (folder / SUBJECT_FILE).exists() or (folder / RESULT).exists()
+    return not ours and (folder / "config.json").exists()
 
 
 def _reading(wanted: str | None, foreign: ForeignModel) -> Reading:

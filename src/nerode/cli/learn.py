@@ -47,7 +47,7 @@ LEARNED_FILE = "learned.json"
     "Default: end, or none where no line has a tab.",
 )
 @click.option("--alphabet", metavar="LETTERS", help="Letters: ab01, or push,pop. Default: those that occur.")
-@click.option("--separator", help="Between letters of several characters. Default: a letter is a character.")
+@click.option("--separator", help="Between letters. Default: a space where a word has one, or nothing.")
 @click.option("--noisy", is_flag=True, help="Some labels, or some raw words, may be wrong.")
 @click.option("--ask", is_flag=True, help="Ask for the labels that decide between automata.")
 @default_option("--states", type=click.IntRange(min=1), default=60, help="Largest number of states.")
@@ -79,7 +79,7 @@ def learn(
 
     \b
     nerode learn words.tsv --arch mamba -o learned/
-    nerode learn log.txt --labels none --alphabet open,close,read --separator " "
+    nerode learn log.txt --labels none --alphabet open,close,read
     nerode learn words.tsv --noisy
     nerode learn words.tsv --arch mamba --train -o runs/
     nerode learn words.tsv --arch mamba --train words -o fitted/

@@ -85,12 +85,6 @@ RENAMED = {
 }
 """Commands of earlier versions, by the words that now begin the same command; they work in this release."""
 
-GONE = {
-    "audit": "layers of other libraries are compared with ours by the tests: python -m pytest tests/peers "
-    "(docs/peers.md has the results)",
-}
-"""Commands of earlier versions, and where their work is done now."""
-
 
 WRONG_USE = 2
 """The exit code for what cannot be used, and for answers that cannot be written."""
@@ -150,8 +144,6 @@ class LazyGroup(click.Group):
         """Finds the command, naming the nearest one for a misspelt word."""
         import difflib
 
-        if args and args[0] in GONE:
-            ctx.fail(f"there is no command {args[0]!r} any more: {GONE[args[0]]}")
         if args and args[0] in RENAMED:
             args = _renamed(*args)
         if args and args[0] not in COMMANDS and args[0] not in ALIASES:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from nerode.cli.export_weights import write_card
+from nerode.cli.import_weights import import_model, is_checkpoint
+from nerode.cli.model_options import token_options
 from nerode.cli.options import (
     FOLDER,
     Command,
@@ -50,6 +53,7 @@ _OWN = "The function of your own that builds the module whose state dict MODEL i
     "--language", metavar="LANG", help="The same as a language: which letters may follow, and the end."
 )
 @click.option("--recognise", is_flag=True, help="With --language: whether the word is in it.")
+@token_options
 @click.option("--steps", type=click.IntRange(1), help="Updates of the first attempt.")
 @click.option("--rate", type=FiniteRange(0, min_open=True), help="Learning rate.")
 @default_option("--seed", type=click.IntRange(0), default=0, help="Seed of the training words.")
@@ -65,16 +69,17 @@ _OWN = "The function of your own that builds the module whose state dict MODEL i
 def mend(model: Path, out: Path, as_json: bool, budget: Budget, **options: Any) -> None:
     """Train a model on, or change it, until it is proved; what is written to -o is what is proved.
 
-    MODEL is the folder of a training run, of an import, or of a saved model, which needs --task or
-    --language; or the state dict of a module of your own (.safetensors), with the function that builds it.
-    It is not changed. The folder -o is that of a run: `nerode verify`, `run`, `prove` and `export` take it,
-    and it holds a model card (README.md).
+    MODEL is the folder of a training run or of an import, a folder that transformers wrote, a saved model,
+    which needs --task or --language, or the state dict of a module of your own (.safetensors), with the
+    function that builds it. It is not changed. The folder -o is that of a run: `nerode verify`, `run`,
+    `prove` and `export` take it, and it holds a model card (README.md).
 
     Exit code 0 if the mended model is proved, 1 if a word refutes it, 3 if neither.
 
     \b
     nerode mend runs/9b7ef0cf02d1bbd9 -o mended
     nerode mend runs/9b7ef0cf02d1bbd9 -o mended --method words
+    nerode mend tiny-mamba/ -o mended --letters a,b --language "(ab)*"
     nerode mend saved/ -o mended --task predict-flip-flop
     nerode mend mine.safetensors --model mine:build --language parity --recognise -o mended
     """
@@ -90,6 +95,9 @@ def _mend(
     task_name: str | None = None,
     language: str | None = None,
     recognise: bool = False,
+    letters: str | None = None,
+    begin: str | None = None,
+    end: str | None = None,
     steps: int | None = None,
     rate: float | None = None,
     seed: int = 0,
@@ -113,6 +121,14 @@ def _mend(
         if task is None:
             raise InputError("nothing says what the module should do; name it (--task or --language)")
         subject = given_module(folder, module, task)
+    elif is_checkpoint(folder):
+        if language is None:
+            raise InputError(f"nothing says what {folder} should do; name a language (--language)")
+        marks: dict[str, Any] = {"letters": letters, "begin": begin, "end": end, "reading": None}
+        with tempfile.TemporaryDirectory() as scratch:
+            place = Path(scratch) / folder.name
+            import_model(folder, place, language=language, recognise=recognise, budget=budget, **marks)
+            subject, task = load_subject(place), None
     else:
         subject = load_subject(folder, trust_code=trust_code)
     chosen: str = method or choose_method(subject)

@@ -23,16 +23,24 @@ MODEL_OPTIONS = ("letters", "begin", "end", "reading", "weights")
 """The options that say how a model is read, but for the longest word, which commands have themselves."""
 
 
+def token_options(command: _Command) -> _Command:
+    """Adds the options that say which tokens are the letters, the beginning and the end."""
+    named = "The tokens that are letters: by number, or by name (a,b or ab) where a tokenizer has them."
+    ended = "Token whose score says that the word may end, or none."
+    options = [
+        click.option("--letters", metavar="a=12,b=15", help=named),
+        click.option("--begin", metavar="TOKEN", help="Token read before every word, or none."),
+        click.option("--end", metavar="TOKEN", help=ended),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def model_options(command: _Command) -> _Command:
     """Adds the options that say which letters a model reads, and how its scores become answers."""
     options = [
-        click.option(
-            "--letters",
-            metavar="a=12,b=15",
-            help="The tokens that are letters: by number, or by name (a,b or ab) where a tokenizer has them.",
-        ),
-        click.option("--begin", metavar="TOKEN", help="Token read before every word, or none."),
-        click.option("--end", metavar="TOKEN", help="Token whose score says that the word may end, or none."),
+        token_options,
         click.option(
             "--reading",
             metavar="RULE",

@@ -158,7 +158,7 @@ def _answer_line(
 def _about_other_models(folder: Path) -> str:
     """Returns the words for a folder of a training run or of another library; empty for compiled networks."""
     if (folder / RESULT).exists():
-        return "is a training run: `nerode prove` says what is proved of it"
+        return f"is a training run: `nerode verify {folder}` replays its proof, if it has one"
     if not (folder / SUBJECT_FILE).exists() or Folder(folder).subject.network.kind == "exact":
         return ""
     if is_polished(folder):

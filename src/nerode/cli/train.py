@@ -90,7 +90,6 @@ _TASK_OPTIONS = (
     type=FOLDER,
     help="Folder of the runs; a run that is there is not repeated.  [default: runs; runs/FILE for a file]",
 )
-@click.option("--together", is_flag=True, hidden=True)
 @click.option(
     "--certify",
     is_flag=True,
@@ -137,7 +136,6 @@ def train(
     spec_file: Path | None,
     jobs: int,
     out: Path | None,
-    together: bool,
     certify: bool,
     settle: float,
     viewer: str | None,
@@ -169,8 +167,6 @@ def train(
     from nerode.records import run_name
     from nerode.training import run_all
 
-    if together:
-        raise InputError("--together is gone: a pool of processes (--jobs) is as fast and stores the runs")
     at_file = {name: options.pop(name) for name in _FILE_OPTIONS}
     if task is not None and task.lower().endswith(".toml"):
         _refuse_given(_TASK_OPTIONS, "the file says what is trained")

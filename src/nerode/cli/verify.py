@@ -62,14 +62,11 @@ NOTHING_PROVED = 3
 @click.option("--fragile", is_flag=True, hidden=True)
 @click.option("--eps", hidden=True)
 @click.option("--save", is_flag=True, hidden=True)
-@click.option("--renew", is_flag=True, hidden=True)
 @click.option("--formal", is_flag=True, help="Ask nerode-check as well, the checker that is proved in Coq.")
 @trust_option
 @budgeted()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(
-    folder: Path, renew: bool, formal: bool, trust_code: bool, as_json: bool, budget: Budget, **moved: Any
-) -> None:
+def verify(folder: Path, formal: bool, trust_code: bool, as_json: bool, budget: Budget, **moved: Any) -> None:
     """Re-check what is stored in DIR; exit 1 if it does not hold.
 
     The certificate of the network is checked by the kernel. Those in float formats, and those of the weights
@@ -83,8 +80,6 @@ def verify(
     nerode verify flip-flop/
     nerode verify runs/9b7ef0cf02d1bbd9
     """
-    if renew:
-        raise InputError("certificates are no longer renewed; compile the network again")
     if any(value is not None and value is not False for value in moved.values()):
         from nerode.cli.searching import search_claims
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nerode.core import attach
 
 if TYPE_CHECKING:
-    from nerode.languages.alphabet import END, Alphabet, Word, WordLike
+    from nerode.languages.alphabet import END, Alphabet, Word, WordLike, with_powers
     from nerode.languages.brackets import Dyck, bounded_dyck_1
     from nerode.languages.counters import START, CounterLanguage, CounterMachine, CounterRule, Counters
     from nerode.languages.determinise import minimise
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "nerode.languages.alphabet": "END Alphabet Word WordLike",
+        "nerode.languages.alphabet": "END Alphabet Word WordLike with_powers",
         "nerode.languages.brackets": "Dyck bounded_dyck_1",
         "nerode.languages.counters": "START CounterLanguage CounterMachine CounterRule Counters",
         "nerode.languages.determinise": "minimise",

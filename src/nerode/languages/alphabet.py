@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -112,3 +113,17 @@ class Alphabet:
         if len(self.symbols) <= limit:
             return ", ".join(self.symbols)
         return ", ".join(self.symbols[: limit - 1]) + f", … ({len(self.symbols)} symbols)"
+
+
+def with_powers(word: Sequence[str], *, most: int = 24) -> str:
+    """Returns a word with powers for runs of more than three equal letters: 1 0^34.
+
+    Of a word with more than `most` such parts, the middle is left out.
+    """
+    parts: list[str] = []
+    for letter, run in itertools.groupby(word):
+        times = len(list(run))
+        parts += [f"{letter}^{times}"] if times > 3 else [letter] * times
+    if len(parts) > most:
+        parts[most // 2 : -(most // 2)] = [f"… ({len(word):,} letters) …"]
+    return " ".join(parts) or "the empty word"

@@ -318,12 +318,11 @@ def given_alphabet(alphabet: Alphabet | Iterable[str]) -> Alphabet:
 
 def outside(what: str, alphabet: Alphabet, text: str, column: int) -> PatternError:
     """Returns the error for letters of a text that its alphabet does not have."""
-    return PatternError(
-        f"{what} is outside the alphabet {{{alphabet.describe()}}}",
-        text=text,
-        column=column,
-        hint="use letters of the alphabet, or add this one to it",
-    )
+    hint = "use letters of the alphabet, or add this one to it"
+    if long := next((symbol for symbol in alphabet.symbols if len(symbol) > 1), ""):
+        hint = f"a letter of several characters is written in angle brackets: {write_symbol(long, ())}"
+    fault = f"{what} is outside the alphabet {{{alphabet.describe()}}}"
+    return PatternError(fault, text=text, column=column, hint=hint)
 
 
 def without_letters(noun: str, text: str, column: int) -> PatternError:

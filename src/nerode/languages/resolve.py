@@ -124,7 +124,7 @@ def title_of(language: Language) -> str:
     """Returns what a language of a file may be called in a claim: a name or a pattern only if it is that."""
     if is_named_rightly(language) or _is_its_pattern(language):
         return language.name
-    return f"the language that its file calls {language.name!r}"
+    return f"the language named {language.name!r} in its file"
 
 
 def _named_language(name: str, definition: Json) -> Language | None:

@@ -18,7 +18,7 @@ from nerode.core import (
     plural,
 )
 from nerode.kernel import Certificate, Claim, Refutation
-from nerode.languages import Language, resolve_language
+from nerode.languages import Language, resolve_language, with_powers
 from nerode.network import Network, describe_network
 from nerode.proofs.certification import prove_network
 from nerode.proofs.folder import claim_network_folder, write_folder
@@ -134,7 +134,7 @@ def find_weights(
     try:
         import torch
 
-        from nerode.models.lower import compare_answers, show_word
+        from nerode.models.lower import compare_answers
         from nerode.proofs.floats import make_architecture
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
@@ -163,7 +163,7 @@ def find_weights(
         return ArchitectureWeights(refused=(str(error),))
     explanation = compare_answers(found.lowered, budget=Budget(seconds=COMPARING))
     if explanation.word is not None:
-        word = show_word(explanation.word, language.alphabet) or "the empty word"
+        word = with_powers([language.alphabet.symbols[letter] for letter in explanation.word])
         return ArchitectureWeights(
             refused=(f"the weights and their network answer otherwise after {word}",), word=word
         )

@@ -665,7 +665,7 @@ def _obstacle(module: nn.Module | None) -> str:
     if module is None:
         return ""
     if getattr(module, "grows", False):
-        return "its state grows with the word, so that its float states are never closed"
+        return "it carries no state of fixed size from letter to letter, so that its states cannot be listed"
     if not callable(getattr(module, "step", None)) or not callable(getattr(module, "initial_state", None)):
         return "it has no `step` and `initial_state`, so that its states cannot be listed"
     return ""

@@ -93,7 +93,8 @@ class Reading:
             return f"{text}{where}, which answer {' or '.join(rows)}" if rows else text + where
         if self == Reading.by_name(len(rows)):
             return "the largest score"
-        return f"the largest score{where}, whose classes answer {', '.join(rows)}"
+        classes = ", ".join(f"class {number} answers {row}" for number, row in enumerate(rows))
+        return f"the largest score{where}: {classes}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,7 +301,7 @@ MAX_JSON = 1 << 28
 
 _PART = 1 << 24
 
-_MADE_AGAIN = "older folders are not read; `nerode train`, `nerode compile` and `nerode import` make them"
+_MADE_AGAIN = "Older folders are not read; `nerode train`, `nerode compile` and `nerode import` make them"
 
 
 class Folder:
@@ -339,6 +340,8 @@ class Folder:
             finally:
                 os.close(place)
         except (FileNotFoundError, NotADirectoryError):
+            if not os.path.lexists(self.path):
+                raise FormatError("there is no such folder", path=self.path) from None
             raise FormatError("there is no such file", path=path, hint=hint) from None
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno == errno.ELOOP:

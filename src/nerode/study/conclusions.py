@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nerode.core import plural
+from nerode.languages import with_powers
 from nerode.records import RunStatus, TableResult, first_failing_length
 from nerode.study.runs import ModelGroup, TaskGroup
 from nerode.study.trained import TheoryOfRuns
@@ -65,12 +66,15 @@ def conclude_model(task: TaskGroup, model: ModelGroup, status: str | None) -> st
 def _failures(task: TaskGroup, model: ModelGroup, seeds: Sequence[RunStatus]) -> str:
     """The lengths at which seeds fail; empty if none does."""
     rule = {"measure": task.measure, "threshold": task.threshold}
-    words: list[int] = []
+    words: list[tuple[str, ...]] = []
     tests: list[int] = []
     for run, seed in zip(model.runs, seeds, strict=True):
         if seed.kind == "refuted":
             failing = first_failing_length(run.record.evaluations, **rule)  # type: ignore[arg-type]
-            (tests if seed.length == failing else words).append(seed.length)
+            if seed.length != failing and run.settled is not None and run.settled.word is not None:
+                words.append(run.settled.word)
+            else:
+                tests.append(seed.length)
     parts = []
     if tests:
         low, high = min(tests), max(tests)
@@ -78,8 +82,8 @@ def _failures(task: TaskGroup, model: ModelGroup, seeds: Sequence[RunStatus]) ->
         verb = "fails" if len(seeds) == 1 else "fail"
         parts.append(_counted(len(tests), len(seeds), f"{verb} first at {where}"))
     if words:
-        more = " or more" if len(words) > 1 else ""
-        found = f"refuted by search, on a word of {plural(min(words), 'letter')}{more}"
+        shortest, more = min(words, key=len), " or longer words" if len(words) > 1 else ""
+        found = f"refuted by search, on {with_powers(shortest)} ({plural(len(shortest), 'letter')}){more}"
         parts.append(_counted(len(words), len(seeds), found))
     if model.diverged:
         parts.append(_counted(len(model.diverged), len(seeds), "diverged"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from nerode.core import FormatError, InputError, Shown, plural, read_json, to_frame, to_mapping
+from nerode.languages import with_powers
 from nerode.records import (
     ANALYSIS_FORMAT,
     RESULT,
@@ -32,9 +32,6 @@ MEASURES: Mapping[Measure, str] = {
     "final": "share of sequences with a correct last answer",
     "scaled": "share of correct positions, a uniform guess at 0",
 }
-
-_LONGEST_WORD = 24
-"""Letters of a failing word that is shown whole."""
 
 _ANALYSES = ("analysis/analysis.json", "analysis.json")
 """Places of the files of `nerode analyse`, inside the folder of a run."""
@@ -71,7 +68,7 @@ class RunFile:
         status, settled = self.status(), self.settled
         if settled is None or settled.word is None or len(settled.word) != status.length:
             return status.cell
-        return f"{status.cell}: {_shown(settled.word)}{_of_test(settled)}"
+        return f"{status.cell}: {with_powers(settled.word)}{_of_test(settled)}"
 
     @property
     def ignored_margins(self) -> dict[int, float]:
@@ -463,18 +460,6 @@ def settled_run(folder: Path | None) -> Settlement | None:
         return None if folder is None else read_settlement(folder)
     except FormatError:
         return None
-
-
-def _shown(word: Sequence[str]) -> str:
-    """A word with powers for its runs of one letter; of a long one, the first and the last letters."""
-    runs = [(letter, len(list(run))) for letter, run in itertools.groupby(word)]
-    letters = [f"{letter}^{times}" if times > 3 else " ".join([letter] * times) for letter, times in runs]
-    if len(word) <= _LONGEST_WORD:
-        return " ".join(word)
-    if len(letters) <= _LONGEST_WORD:
-        return " ".join(letters)
-    half = _LONGEST_WORD // 2
-    return " ".join([*letters[:half], "…", *letters[-half:]])
 
 
 def _of_test(settled: Settlement) -> str:

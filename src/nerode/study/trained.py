@@ -490,7 +490,7 @@ def declared_verdicts(
 def find_disagreements(
     trained: Iterable[TrainingOutcome], verdicts: Mapping[tuple[str, str], str]
 ) -> list[Disagreement]:
-    """Returns the models that surprise, those beyond theory first.
+    """Returns the models that surprise: those beyond theory first, then by how far accuracy falls.
 
     Args:
         trained: what training found.
@@ -507,4 +507,6 @@ def find_disagreements(
         if kind:
             found.append(Disagreement(trained=item, verdict=verdict, kind=kind, reading=READINGS[kind]))
     order = list(READINGS)
-    return sorted(found, key=lambda d: order.index(d.kind))
+    return sorted(
+        found, key=lambda d: (order.index(d.kind), d.trained.points[-1].median - d.trained.points[0].median)
+    )

@@ -56,7 +56,7 @@ def test_a_fitted_network_is_proved_and_its_folder_replays(fitted, tmp_path, mon
     monkeypatch.setattr("nerode.analysis.asking.answers.settle_about", None)
     asked = run("ask", str(tmp_path / "net"))
     assert asked.code == 0, asked.err
-    assert "proved for the language that its file calls 'learned' at every length" in asked.out
+    assert "proved for the language named 'learned' in its file at every length" in asked.out
 
 
 def test_another_language_is_told_by_a_word(fitted):

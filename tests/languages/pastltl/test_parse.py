@@ -111,6 +111,9 @@ def test_the_alphabet_is_that_of_the_formula_or_the_given_one() -> None:
     assert parse("true", "a").formula == Constant(True)
     with pytest.raises(PatternError, match=r"the letter 'b' is outside the alphabet \{a\} at column 5"):
         parse("a S b", "a")
+    with pytest.raises(PatternError) as caught:
+        parse("H (ack -> Y req)", Alphabet(("req", "ack")))
+    assert caught.value.hint.endswith("in angle brackets: <req>")
     with pytest.raises(InputError, match="the alphabet is empty"):
         parse("true", "")
 

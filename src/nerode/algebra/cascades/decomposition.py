@@ -304,8 +304,8 @@ class NotCounterFree(InputError):
     def __init__(self, witness: CounterWitness, alphabet: Alphabet) -> None:
         self.witness = witness
         super().__init__(
-            f"the language is not star-free ({witness.describe(alphabet)}), so no cascade of set-reset "
-            "automata runs it; decompose it with groups (decompose_solvable, decompose_general)"
+            f"the language is not star-free ({witness.describe(alphabet)}): it has no formula of past LTL, "
+            "no expression without a star, and no cascade of set-reset automata"
         )
 
 

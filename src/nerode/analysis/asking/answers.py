@@ -422,8 +422,8 @@ class _Asking:
             said = legal_text(subject.empty, alphabet)
         elif known is None and not self.remarks:
             self.remarks.append(
-                "there is no mark of the beginning, so nothing says which letters begin a word: it is taken "
-                "to begin where the automaton is smallest"
+                "no token marks the beginning of a word (--begin), so no score says which letter is first; "
+                "the beginning with the smallest automaton is assumed"
             )
         return NetworkQuestion(target=asks, reading=reading or Reading(kind="above"), said=said)
 

@@ -75,7 +75,7 @@ class Extraction(Shown):
         queries: what was asked of the network, without the test afterwards.
         target: the name of what it should be.
         difference: the shortest word on which the automaton differs from the target; None if they are equal.
-        proved: whether all states of the network were looked at, so that what holds of the automaton holds of
+        proved: whether all states of the network were checked, so that what holds of the automaton holds of
             the network.
         refuted: what the tests of its run say against the network, in a sentence; empty if nothing.
         theory: its algebra, and whether the architecture can hold it; None if there are too many

@@ -111,7 +111,7 @@ def read_words(
         path: of the file, in UTF-8.
         labels: of what the labels are; by default of whole words, or none where no line has a tab.
         alphabet: the letters; by default those that occur, sorted.
-        separator: between letters of several characters; by default a letter is a character.
+        separator: between letters; by default a space where a word has one, and otherwise nothing.
 
     Raises:
         InputError: if the file cannot be read, a letter or a label is none, or there are no words.
@@ -140,6 +140,8 @@ def read_words(
                 f"{path}, line {number}: {plural(len(cells), 'column')}, not {columns}; give {form}, or "
                 "choose --labels end, prefix, next or none"
             )
+    if separator is None and any(" " in cells[0] for _, cells in rows):
+        separator = " "
     split = [(number, _letters(cells[0], separator), cells[1:]) for number, cells in rows]
     symbols = alphabet or Alphabet(tuple(sorted({letter for _, word, _ in split for letter in word})))
     if not symbols.symbols:

@@ -65,7 +65,8 @@ def read_library_files(path: Path) -> LibraryFiles:
     if path.is_file():
         return LibraryFiles(path=path, config={}, weights=_read_weights(path))
     if not path.is_dir():
-        raise FormatError("is neither a folder nor a file", path=path)
+        fault = "is neither a folder nor a file" if path.exists() else "there is no such folder or file"
+        raise FormatError(fault, path=path)
     config = _read_json(path / CONFIG) if (path / CONFIG).exists() else {}
     return LibraryFiles(path=path, config=config, weights=_read_folder(path), tokens=_read_tokens(path))
 

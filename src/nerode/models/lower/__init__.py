@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         lower,
         lowerings,
         main_refusal,
-        show_word,
     )
 
 __getattr__, __dir__, __all__ = attach(
@@ -24,7 +23,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.lower.assembly": "writer_of",
         "nerode.models.lower.heads": "is_decoder network_to_decoder",
         "nerode.models.lower.lowering": (
-            "BlockStyle Explanation Lowered compare_answers lower lowerings main_refusal show_word"
+            "BlockStyle Explanation Lowered compare_answers lower lowerings main_refusal"
         ),
     },
 )

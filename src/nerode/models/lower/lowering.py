@@ -11,7 +11,6 @@ Weights are compared with the network that explains them on all short words, whi
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +22,7 @@ from torch import Tensor
 
 from nerode.compiler import CONSTRUCTIONS, Options, Program, compile_program, language_facts
 from nerode.core import Budget, BudgetExceeded, InputError, NotCompilable, plural, started
-from nerode.languages import Alphabet, Language, Legal
+from nerode.languages import Language, Legal, with_powers
 from nerode.models.base import State
 from nerode.models.folder import dtype_of
 from nerode.models.lower.assembly import network_to_architecture, remembers
@@ -160,7 +159,7 @@ def _shortened(refusal: NotCompilable, architecture: str) -> NotCompilable:
 def _refused(lowered: Lowered, language: Language, error: Sequence[int]) -> NotCompilable:
     """The refusal of a model that is wrong on a word."""
     dtype = dtype_of(lowered.model)
-    shown = show_word(error, language.alphabet)
+    shown = with_powers([language.alphabet.symbols[letter] for letter in error])
     reason = f"its roundings in {dtype} give a wrong answer after {plural(len(error), 'letter')} ({shown})"
     return NotCompilable(
         lowered.program.network.target,
@@ -181,13 +180,6 @@ def _in_float64(lowered: Lowered, language: Language) -> str:
     if error is None:
         return "; float64 gives none on these words: use --dtype float64"
     return f", in float64 after {len(error):,}; no type here is wide enough"
-
-
-def show_word(word: Sequence[int], alphabet: Alphabet, *, most: int = 60) -> str:
-    """Returns a word as people read it: equal letters together, `a^3 b`, and cut if it is long."""
-    runs = [(alphabet.symbols[letter], len(list(run))) for letter, run in itertools.groupby(word)]
-    text = " ".join(symbol if count == 1 else f"{symbol}^{count}" for symbol, count in runs)
-    return text if len(text) <= most else f"{text[:most]} …"
 
 
 _DIGITS = {torch.float64: 24, torch.float32: 11, torch.bfloat16: 4, torch.float16: 5}

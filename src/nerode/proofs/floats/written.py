@@ -29,9 +29,17 @@ from nerode.core import (
     started,
 )
 from nerode.kernel import ANY_ORDER, LANGUAGE_TASKS, PREDICT, Certificate, Claim, Failure, Refutation
-from nerode.languages import Language, Legal, asked_of, describe_language, language_hash, resolve_language
+from nerode.languages import (
+    Language,
+    Legal,
+    asked_of,
+    describe_language,
+    language_hash,
+    resolve_language,
+    with_powers,
+)
 from nerode.models import Model, State, dtype_name, dtype_of, fixed_bits, read_model, save_model
-from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal, show_word
+from nerode.models.lower import BlockStyle, Lowered, is_decoder, lowerings, main_refusal
 from nerode.models.network_module import CompiledModel, load_model as load_bare
 from nerode.network import LogitDecoder, Network
 from nerode.proofs.find.agreement import compare_on_random_words
@@ -333,7 +341,7 @@ def _refuted(found: Refutation, dtype: str | None, language: Language, says: str
         says=says or f"It says {{{got}}}; the language says {{{expected}}}.",
         dtype=dtype,
         length=found.at,
-        word=show_word(language.alphabet.encode(found.word), language.alphabet),
+        word=with_powers(found.word),
     )
 
 

@@ -106,7 +106,7 @@ class Subject:
         if isinstance(self.question, LanguageQuestion):
             return title_of(self.question.language)
         asked = self.record.question
-        return "" if asked is None else f"the classes that its file calls {asked.name!r}"
+        return "" if asked is None else f"the classes named {asked.name!r} in its file"
 
 
 def make_subject(

@@ -310,8 +310,9 @@ class HeatMap(Figure):
     def plot(self, width: float) -> Plot:
         """Returns the cells; where they are too many for tooltips, equal neighbours are one box."""
         extent = max(map(abs, self.finite), default=0.0) or 1.0
-        y = place_axis(self.y_title, self.rows)
         height = max(40.0, min(420.0, 16.0 * len(self.rows)))
+        step = math.ceil(12 * len(self.rows) / height)
+        y = place_axis(self.y_title, [name if i % step == 0 else "" for i, name in enumerate(self.rows)])
         plot = Plot(width=width, height=height, x=place_axis(self.x_title, self.columns), y=y, bars=True)
         tipped = len(self.finite) <= _TIPPED_CELLS
         for i, row in enumerate(self.values):

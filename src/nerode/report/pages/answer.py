@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nerode.languages import Alphabet, Dfa
+from nerode.languages import Alphabet, Dfa, with_powers
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.pages.render import render
 from nerode.report.reliance import RELIANCE_HEADER, settled_rows
 from nerode.report.terminal.answers import automaton_facts, headline, reading_lines, settled_lines
-from nerode.report.terminal.findings import with_powers
 
 _MOST_DRAWN = 40
 """States of an automaton that is drawn; a larger one is counted."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nerode.core import plural
+from nerode.languages import with_powers
 from nerode.records import Settlement
-from nerode.report.terminal.findings import settlement_lines, with_powers
+from nerode.report.terminal.findings import settlement_lines
 
 _NEAR = 2.0
 """Factor by which a probability has to be away from the threshold, if the reading is not to decide."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from rich.console import RenderableType
 
 from nerode.core import plural
-from nerode.languages import Language, is_named_rightly
+from nerode.languages import Language, is_named_rightly, with_powers
 from nerode.proofs import FRAGILE, RECOGNISE, TESTED, UNDER_NOISE, VALID_PREFIXES, WINDOW, Claim
 from nerode.records import Settlement
 from nerode.report.notation import STATUS_MARKS
@@ -69,7 +68,7 @@ def _equal_lines(item: Mapping[str, Any]) -> Iterable[str]:
     """An automaton that is the target; what that says about the network depends on how it was found."""
     network = item["network"]
     if network["proved"]:
-        yield f"✓ equal to {item['target']} on every word, as all states of the network were looked at"
+        yield f"✓ equal to {item['target']} on every word, as all states of the network were checked"
         return
     yield f"✓ this automaton is equal to {item['target']} on every word"
     if network["refuted"]:
@@ -173,11 +172,9 @@ def language_line(language: Language) -> str:
         return f"{language.name}: {language.convention}"
     states = language.num_states() if language.regular else None
     size = "" if states is None else f" of {states:,} state{'' if states == 1 else 's'}"
-    alphabet = language.alphabet.describe()
+    over = f"over {{{language.alphabet.describe()}}}"
     article = "an" if language.kind.startswith("n-") else "a"
-    return (
-        f"{article} {language.kind} language{size} over {{{alphabet}}}; its file calls it {language.name!r}"
-    )
+    return f"{article} {language.kind} language{size} {over}, named {language.name!r} in its file"
 
 
 def polished_lines(*, margin: float, length: int, dtype: str) -> str:
@@ -187,18 +184,6 @@ def polished_lines(*, margin: float, length: int, dtype: str) -> str:
         f"{margin:.3g}\n"
         f"✓ as it is, correct up to length {length:,} in {dtype}, one letter after the other"
     )
-
-
-def with_powers(word: Sequence[str]) -> str:
-    """Returns a word whose long runs of one letter are written as powers: 1 0^34."""
-    parts = []
-    for letter, run in itertools.groupby(word):
-        times = len(list(run))
-        parts += [f"{letter}^{times}"] if times > _LONGEST_RUN else [letter] * times
-    return " ".join(parts) or "the empty word"
-
-
-_LONGEST_RUN = 3
 
 
 def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
@@ -216,7 +201,7 @@ def settlement_lines(found: Settlement, *, name: str = "") -> list[str]:
     if found.status == "refuted":
         assert found.word is not None
         which = "the shortest failing word" if found.shortest else "a failing word"
-        shown = _shortened(with_powers(found.word))
+        shown = with_powers(found.word)
         size = plural(len(found.word), "letter")
         word = f"{which}, of {size}: {shown}" if found.word else "the empty word"
         return [

@@ -128,7 +128,9 @@ def _headline(language: Language) -> Text:
 
 
 def _algebra_lines(language: Language, profile: Profile, *, whole: bool) -> list[RenderableType]:
-    lines: list[RenderableType] = [Text(visible(language.convention), style="italic")]
+    meaning = visible(language.convention)
+    repeated = meaning == f"words that match {visible(language.name)}"
+    lines: list[RenderableType] = [] if repeated else [Text(meaning, style="italic")]
     if not profile.regular:
         lines.append(Text("not regular", style="red"))
         return lines
@@ -183,7 +185,8 @@ def _short_lines(told: Sequence[Family], table: VerdictTable, sense: Sense) -> l
         conditions = sum(len(row.architectures) for row in rows if row.answer.conditional_on)
         if conditions and status != "open":
             text += f" ({conditions} on a condition)"
-        view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), Text(text))
+        shortened = Text(text, no_wrap=True, overflow="ellipsis")
+        view.add_row(Text(_ANSWERS[status], style=_COLOURS[status]), shortened)
         suggested = suggested_verdict(table, sense) if status == "yes" else None
         if suggested is not None:
             view.add_row("", Text(f"{suggested.architecture}: ").append_text(_because(suggested)))
@@ -193,8 +196,8 @@ def _short_lines(told: Sequence[Family], table: VerdictTable, sense: Sense) -> l
                 reasons[row.answer.reason, row.answer.reference] += len(row.architectures)
             (reason, _), *_ = reasons.most_common(1)
             view.add_row("", _because(next(row.answer for row in rows if row.answer.reason == reason[0])))
-    hint = f"At every length, {_meant(table, sense)}, one per family"
-    return [Text(hint, style="bold").append(" (--all for all rows, --arch for some):", style="dim"), view]
+    hint = Text(f"At every length, {_meant(table, sense)}, by family ", style="bold")
+    return [hint.append("(--all: each; --arch A,B: these)", style="dim"), view]
 
 
 def _known_one(names: Sequence[str]) -> str:

@@ -228,7 +228,7 @@ ROWS = (
         architecture=nonexpansive | hybrid_of(nonexpansive | (softmax & ~with_positions)),
         senses=FINITE,
         model=MARGIN,
-        reason=lambda f: "polynomially many configurations against 2^(n/2) stacks",
+        reason=lambda f: "2^(n/2) stacks after n letters, but only polynomially many configurations",
     ),
     yes(
         name="stack-of-digits-with-gaps",

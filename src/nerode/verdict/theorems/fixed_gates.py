@@ -244,7 +244,7 @@ ROWS = (
         senses=FINITE,
         model=MARGIN,
         conditional_on=_FINITE_GROUP,
-        reason=lambda f: "isometries do not tell states apart that a word merges: what drifts is far out",
+        reason=lambda f: "an isometry merges nothing: two states that a word merges look alike before it",
     ),
     no(
         name="isometries-have-no-window",
@@ -255,7 +255,7 @@ ROWS = (
         senses=FINITE,
         model=MARGIN,
         conditional_on=f"{_FINITE_GROUP}; no convolution stands in front of the layers",
-        reason=lambda f: "without a convolution isometries have no window: nothing is overwritten",
+        reason=lambda f: "isometries overwrite nothing, and without a convolution there is no window",
     ),
     yes(
         name="isometries-tell-once",
@@ -351,7 +351,7 @@ WINDOW_ROWS = (
         senses=FINITE,
         model=MARGIN,
         conditional_on=RATIONAL_ANGLES,
-        reason=lambda f: "a word that moves a state weighs the same from each state that it visits: nothing",
+        reason=lambda f: "fixed gates can only count, and two states of one component have the same counts",
         witness=Facts.stable_witness,
     ),
     no(
@@ -429,7 +429,7 @@ WINDOW_ROWS = (
         provenance=Provenance.READ,
         model=TAME,
         assumptions=("every burst is complete: an interrupted one leaves a phase error for ever",),
-        reason=lambda f: "one rotation a burst",
+        reason=lambda f: "one rotation per burst",
         size=lambda f, a: Size(layers=1, width=1, note="complex"),
     ),
     yes(
@@ -454,7 +454,7 @@ WINDOW_ROWS = (
         senses=EXACT,
         model=TAME,
         conditional_on=RATIONAL_ANGLES,
-        reason=lambda f: "a clock and nonnegative gates need a regular language in AC0",
+        reason=lambda f: "nonnegative gates, with a clock or not, need a regular language in AC0",
         witness=Facts.counter_witness,
     ),
 )

@@ -400,7 +400,7 @@ NOISE_ROWS = (
             "stated for FLIP-FLOP; the proof's contraction covers every language that no finite window "
             "settles (docs/theory)",
         ),
-        reason=lambda f: "a linear state that is held never heals from noise",
+        reason=lambda f: "a linear state that is held never recovers from noise",
     ),
     no(
         name="robust-isometries-remember-nothing",

@@ -323,7 +323,7 @@ ROWS = (
         provenance=Provenance.SECONDARY,
         model=CAST,
         assumptions=(_EVENLY,),
-        reason=lambda f: "a rotation group: two reflections a letter",
+        reason=lambda f: "a rotation group: two reflections per letter",
         size=lambda f, a: Size(layers=1, width=3, factors=2),
     ),
     yes(

@@ -184,7 +184,7 @@ ROWS = (
         architecture=softmax & _bounded,
         senses=IEEE,
         model=FLOATS,
-        reason=lambda f: "in floats heads are windows and sums that stop: finitely many states",
+        reason=lambda f: "in floats a head is a window and sums that stop growing: finitely many states",
     ),
     yes(
         name="soft-locally-r-trivial",
@@ -377,7 +377,7 @@ ROWS = (
         architecture=_floats_hybrid,
         senses=IEEE,
         model=FLOATS,
-        reason=lambda f: "states are floats and sums in order are: finitely many states",
+        reason=lambda f: "states are floats, and so are sums taken in order: finitely many states",
     ),
     yes(
         name="rotary-letter-constant",
@@ -400,7 +400,7 @@ ROWS = (
         senses=IEEE,
         model=FLOATS,
         conditional_on=_FADED,
-        reason=lambda f: "far out all rotations are one, and sums in order settle on u vⁿ",
+        reason=lambda f: "far away all rotations round to one, and sums taken in order settle on u vⁿ",
         witness=Facts.counter_witness,
     ),
     no(
