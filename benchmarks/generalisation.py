@@ -147,6 +147,16 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+def fresh_seeds(arguments: Sequence[str], name: str) -> range | None:
+    """The seeds of `--seeds 301-305`, of which a benchmark prints rows and writes nothing; None without."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}")
+    parser.add_argument(
+        "--seeds", type=seeds_of, help="these seeds are run and printed, and nothing is written"
+    )
+    found: range | None = parser.parse_args(list(arguments)).seeds
+    return found
+
+
 def page(rows: Sequence[Row]) -> str:
     """The page: one table for all rows of a layer and a way, and one per stratum."""
     parts = [HEAD, *headlines(rows), "", *_table(rows, ("star_free",)), "", "## By size", ""]

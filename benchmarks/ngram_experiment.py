@@ -1,6 +1,7 @@
 """The experiment of the n-gram paper (section 5): its variants and seeds, to experiments/ngram/README.md.
 
     python -m benchmarks ngram_experiment
+    python -m benchmarks ngram_experiment --seeds 301-305   prints the rows of other seeds and writes nothing
 
 Runs go to `build/runs/ngram`; those that are there are not made again. It takes a few minutes on one core.
 """
@@ -9,11 +10,13 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.generalisation import fresh_seeds
 from nerode.analysis import analyse, load_subject
 from nerode.core import write_atomically
 from nerode.records import Analysis, read_toml, run_name
@@ -185,16 +188,19 @@ def findings(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     torch.set_num_threads(1)
+    fresh = fresh_seeds(arguments, "ngram_experiment")
     rows = []
     for variant in VARIANTS:
         tables = read_toml(ROOT / "experiments" / "presets" / f"{variant}.toml")
-        for spec in specs_of_seeds(tables, seeds=SEEDS):
+        for spec in specs_of_seeds(tables, seeds=SEEDS if fresh is None else fresh):
             run_in(RUNS, spec)
             found = analyse(load_subject(RUNS / run_name(run_key(spec))))
             rows.append(row(variant, found))
             print(f"{variant} seed {spec.run.seed}: {rows[-1]}", flush=True)
+    if fresh is not None:
+        return
     text = TEXT.format(table="\n".join(table(rows)), **findings(rows))
     write_atomically(OUT / "README.md", text)
     write_atomically(OUT / "results.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")

@@ -1,17 +1,21 @@
 """Groups tracked by rotations: trained on length 8, polished, proved; beside Table 2 of the memory paper.
 
 Writes experiments/polish/results.jsonl and README.md. Finished runs are kept
-in out/polish, and what results.jsonl has is not measured again.
+in out/polish, and what results.jsonl has is not measured again. `--seeds 301-305` prints the rows of other
+seeds and writes nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.generalisation import fresh_seeds
 from nerode.analysis import load_subject
 from nerode.analysis.polish import polish
 from nerode.models import read_model
@@ -189,8 +193,12 @@ def page(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     torch.set_num_threads(1)
+    if (fresh := fresh_seeds(arguments, "polish")) is not None:
+        for group, seed in itertools.product(GROUPS, fresh):
+            print(row_of(measure(group, seed)), flush=True)
+        return
     PLACE.mkdir(parents=True, exist_ok=True)
     known = {row["key"]: row for row in read_rows()}
     rows = []

@@ -4,6 +4,8 @@
     python -m benchmarks settled --parts no,plain   some parts of it, in this order: exact, no, plain
     python -m benchmarks settled --only gru:s3,lstm  some studies of these parts, as beginnings of
                                                     ARCHITECTURE:TASK:LAYERS:SEED
+    python -m benchmarks settled --seeds 301-305    the runs through exact gates with other seeds are printed;
+                                                    nothing is written
     python -m benchmarks settled --ends             rows that are not settled are run again for their end
     python -m benchmarks settled --share            nothing is run: how many of the kept runs are settled
     python -m benchmarks settled --compare          the runs through exact gates again, beside the kept rows;
@@ -27,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.generalisation import seeds_of
 from nerode.analysis.recipes import recipe
 from nerode.analysis.settle import settle
 from nerode.analysis.subject import LoadedNetwork
@@ -227,19 +230,22 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--share", action="store_true")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--seeds", type=seeds_of)
     given = parser.parse_args(arguments)
+    if given.seeds is not None:
+        show_fresh([study for study in EXACT if _named(study, given.only)], given.seeds)
+        return
     if given.compare:
         compare(drawn_rows(_lines(ROWS), given.sample))
         return
     if given.share:
         print("\n".join(share_lines(kept_ends())))
         return
-    rows, only = _lines(ROWS), given.only.split(",")
+    rows = _lines(ROWS)
     seconds = SECONDS_OF_ENDS if given.ends else SETTLE_SECONDS
     for part in given.parts.split(","):
         for (arch, task, layers), seed in plan(part):
-            name = f"{arch}:{task}:{layers}:{seed}:"
-            if given.only and not any(name.startswith(f"{beginning}:") for beginning in only):
+            if not _named((arch, task, layers, seed), given.only):
                 continue
             known = find(rows, part, (arch, task, layers), seed)
             if (known is None) == given.ends or (known is not None and is_settled(known)):
@@ -258,6 +264,23 @@ def main(arguments: Sequence[str] = ()) -> None:
             print(json.dumps(row), flush=True)
     write_pages(rows)
     print(f"{TABLE} and {BESIDE} are written")
+
+
+def _named(study: tuple[object, ...], only: str) -> bool:
+    """Whether a study is one of those that `--only` names by their beginnings."""
+    name = "".join(f"{part}:" for part in study)
+    return not only or any(name.startswith(f"{beginning}:") for beginning in only.split(","))
+
+
+def show_fresh(studies: Sequence[Study], seeds: Sequence[int]) -> None:
+    """Makes runs through exact gates with other seeds, and prints how many are proved; nothing is written."""
+    proved = []
+    for seed in seeds:
+        for arch, task, layers in studies:
+            row = exact_row(arch, task, layers, seed, None, SETTLE_SECONDS)
+            proved.append(row["proved"])
+            print(json.dumps(row), flush=True)
+    print(f"proved: {sum(proved)} of {len(proved)}")
 
 
 def drawn_rows(rows: list[Row], count: int) -> list[Row]:
