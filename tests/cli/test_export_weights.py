@@ -147,3 +147,13 @@ def test_a_refuted_model_is_written_only_on_demand(imported: Path, tmp_path: Pat
     done = run("export", str(imported / "in"), "-o", out, "--refuted", "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["claims"][0]["scope"] == "refuted by a word"
+    # A settlement that somebody wrote is read again: this word is answered otherwise than it says.
+    place = imported / "in" / "settled" / "settlement.json"
+    kept = place.read_text()
+    try:
+        place.write_text(json.dumps({**json.loads(kept), "got": "nothing of the kind"}))
+        forged = run("export", str(imported / "in"), "-o", out, "--refuted", "--force")
+        assert forged.code == 2
+        assert "the model does not confirm" in forged.err
+    finally:
+        place.write_text(kept)

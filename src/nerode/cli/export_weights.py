@@ -166,7 +166,14 @@ def replayed_claims(
         reason = "Nobody asked." if settled is None else f"{settled.reason}."
         return (), (unexamined(f"Nothing is proved of these weights. {reason}", dtype=dtype),)
     if settled.status == "refuted":
+        from nerode.analysis.settle import fails_again
+
         assert settled.word is not None
+        if not fails_again(subject, settled):
+            raise InputError(
+                f"{folder} holds a settlement that the model does not confirm: it answers its word "
+                "otherwise; nothing was written. `nerode prove` makes a new one"
+            )
         after = plural(len(settled.word), "letter")
         says = f"it says {settled.got} after a word of {after}, not {settled.expected}"
         word = " ".join(settled.word) if len(settled.word) <= 60 else f"{' '.join(settled.word[:60])} …"

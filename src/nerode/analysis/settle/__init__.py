@@ -2,6 +2,7 @@
 
 from nerode.analysis.settle.keeping import (
     confirmed_settlement,
+    fails_again,
     replay_settlement,
     settle_folder,
     settled_or_new,
@@ -12,6 +13,7 @@ from nerode.proofs.floats import SettleSettings
 __all__ = [
     "SettleSettings",
     "confirmed_settlement",
+    "fails_again",
     "replay_settlement",
     "settle",
     "settle_folder",

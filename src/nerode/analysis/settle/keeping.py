@@ -28,7 +28,7 @@ from nerode.proofs.floats import (
     search_states,
     settle as settle_asked,
 )
-from nerode.proofs.replay import Replayed, is_proof, make_subject, replay_settled
+from nerode.proofs.replay import Replayed, Subject, is_proof, make_subject, replay_settled
 from nerode.records import (
     SETTLED,
     SETTLED_CERTIFICATE,
@@ -161,7 +161,7 @@ def confirmed_settlement(
         loaded = load_subject(folder, trust_code=trust_code)
         if known.about != name_of_goal(loaded) or known.dtype != dtype_of(loaded.model):
             return None
-        if known.status == "refuted" and not _fails_again(loaded, known):
+        if known.status == "refuted" and not fails_again(to_subject(loaded), known):
             return None
         seen = _with_length(loaded, known, budget)
         found = replace(seen, method=READ_AGAIN, known=(), tested=0, steps=None, states=0)
@@ -191,14 +191,13 @@ def _with_length(subject: LoadedNetwork, known: Settlement, budget: Budget) -> S
     return replace(known, length=length, shortest=shortest)
 
 
-def _fails_again(subject: LoadedNetwork, known: Settlement) -> bool:
-    """Whether a network answers a kept word as incorrectly as it says.
+def fails_again(subject: Subject, known: Settlement) -> bool:
+    """Returns whether a model answers the word of a settlement as incorrectly as it says.
 
     Raises:
-        InputError: if its task asks nothing about single words, or the word has another letter.
+        InputError: if nothing is asked about single words, or the word has another letter.
     """
-    assert subject.task is not None
-    reader = WordReader(to_subject(subject))
+    reader = WordReader(subject)
     found = reader.first_failure(tuple(reader.question.alphabet.encode(known.word or ())))
     if found is None:
         return False
