@@ -22,8 +22,8 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_179,
-    "analysis": 9_964,
-    "cli": 6_682,
+    "analysis": 9_965,
+    "cli": 6_689,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_636,
