@@ -82,6 +82,9 @@ LETTERS_FOR_SHORTENING = 400_000
 _SEARCH = 0.3
 """Share of the seconds for all strategies where a part of the lengths is proved after them."""
 
+_ON_PREFIXES = 0.4
+"""Share of the seconds left for a proof about prefixes of words, and of these for its replay."""
+
 _BEFORE_BOXES = 1 << 16
 """Row-steps that boxes wait for: they cannot be paused, and other strategies may be quicker."""
 
@@ -109,6 +112,8 @@ class SettleSettings:
         boxes: whether boxes are looked for.
         partial: whether proofs up to a length are wanted where there is none of all lengths.
         predict: whether the length at which a loop fails is predicted before it is read.
+        prefixes: whether a proof about prefixes of words is wanted where none about all words is found:
+            what counts errors has no end of float states after words that nothing continues.
     """
 
     states: int = 100_000
@@ -120,6 +125,7 @@ class SettleSettings:
     boxes: bool = True
     partial: bool = False
     predict: bool = False
+    prefixes: bool = False
 
     def __post_init__(self) -> None:
         if (
@@ -533,6 +539,18 @@ class _Search:
         """The settlement without an end; a part of the lengths is proved in the seconds that are left."""
         if self.settings.partial and self.runner is not None and self.partial is None:
             budget = replace(self.budget, elements=self.settings.states)
+            question = self.subject.question
+            if self.settings.prefixes and isinstance(question, LanguageQuestion) and question.task == PREDICT:
+                narrow = LanguageQuestion.of_task(question.language, VALID_PREFIXES)
+                share, network = budget.part(_ON_PREFIXES), _network_of(self.subject)
+                search = share.part(1 - _ON_PREFIXES)
+                work = closing(
+                    self.runner, narrow, network=network, partial=False, search=search, budget=share
+                )
+                found = finished(work)
+                if found.is_proof and found.certificate is not None:
+                    proof = FoundProof(certificate=found.certificate)
+                    return self._proved(CLOSURE, proof, found.certificate.claims)
             self.verdict = search_states(self.subject, budget, partial=True)
             self.reasons.append(self.verdict.reason)
             certificate = self.verdict.certificate

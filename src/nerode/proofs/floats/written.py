@@ -266,9 +266,7 @@ def _examine(
     if not published and not decoder:
         exact = _settle_exact(network, language, _rest(budget, 0.3)).claims
         task = next((claim.task for claim in exact if claim.task in LANGUAGE_TASKS), None)
-    # A network that is right on all words may be wrong in floats after words that nothing continues.
-    asked = task if published or task != PREDICT else None
-    found = [_settle_weights(model, network, language, asked, longest, budget)]
+    found = [_settle_weights(model, network, language, task, longest, budget, prefixes=not published)]
     claims = [*claims_of(found[0], dtype, language)]
     if decoder and found[0].refutation is None:
         agreed = run_decoder(model, language)
@@ -292,7 +290,14 @@ def _examine(
 
 
 def _settle_weights(
-    model: Model, network: Network, language: Language, task: str | None, longest: int, budget: Budget
+    model: Model,
+    network: Network,
+    language: Language,
+    task: str | None,
+    longest: int,
+    budget: Budget,
+    *,
+    prefixes: bool = False,
 ) -> Settled:
     """The settlement of the weights that a network was lowered to."""
     asked = make_subject(
@@ -304,7 +309,8 @@ def _settle_weights(
         reading=ABOVE_HALF,
         empty=answer_on_empty_word(model),
     )
-    return settle(asked, settings=_of_compiled(budget, longest), budget=budget)
+    settings = replace(_of_compiled(budget, longest), prefixes=prefixes)
+    return settle(asked, settings=settings, budget=budget)
 
 
 def _of_compiled(budget: Budget, loops: int) -> SettleSettings:
