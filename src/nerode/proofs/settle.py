@@ -537,20 +537,21 @@ class _Search:
 
     def _unsettled(self) -> Settled:
         """The settlement without an end; a part of the lengths is proved in the seconds that are left."""
+        question, budget = self.subject.question, replace(self.budget, elements=self.settings.states)
+        summed = self.partial is not None and SUMS_METHOD in self.partial.certificate.evidence
+        wanted = self.settings.prefixes and self.runner is not None and not summed
+        if wanted and isinstance(question, LanguageQuestion) and question.task == PREDICT:
+            narrow = LanguageQuestion.of_task(question.language, VALID_PREFIXES)
+            share, network = budget.part(_ON_PREFIXES), _network_of(self.subject)
+            search = share.part(1 - _ON_PREFIXES)
+            assert self.runner is not None
+            found = finished(
+                closing(self.runner, narrow, network=network, partial=False, search=search, budget=share)
+            )
+            if found.is_proof and found.certificate is not None:
+                proof = FoundProof(certificate=found.certificate)
+                return self._proved(CLOSURE, proof, found.certificate.claims)
         if self.settings.partial and self.runner is not None and self.partial is None:
-            budget = replace(self.budget, elements=self.settings.states)
-            question = self.subject.question
-            if self.settings.prefixes and isinstance(question, LanguageQuestion) and question.task == PREDICT:
-                narrow = LanguageQuestion.of_task(question.language, VALID_PREFIXES)
-                share, network = budget.part(_ON_PREFIXES), _network_of(self.subject)
-                search = share.part(1 - _ON_PREFIXES)
-                work = closing(
-                    self.runner, narrow, network=network, partial=False, search=search, budget=share
-                )
-                found = finished(work)
-                if found.is_proof and found.certificate is not None:
-                    proof = FoundProof(certificate=found.certificate)
-                    return self._proved(CLOSURE, proof, found.certificate.claims)
             self.verdict = search_states(self.subject, budget, partial=True)
             self.reasons.append(self.verdict.reason)
             certificate = self.verdict.certificate
