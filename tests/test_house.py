@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_438,
     "models": 23_729,
     "network": 2_829,
-    "proofs": 13_756,
+    "proofs": 13_757,
     "records": 3_357,
     "report": 8_086,
     "reproduce": 3_219,
