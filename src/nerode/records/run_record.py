@@ -56,6 +56,8 @@ class ModelClaim:
             if self.length == 0:
                 return f"· neither tested nor proved{floats}"
             return f"· tested to length {_count(self.length)}{floats}, no proof"
+        if self.length == 0:
+            return f"· proved for the empty word alone{floats}"
         if self.length != "all":
             return f"✓ correct up to length {_count(self.length)}{floats}{first_prefixes(self.says)}"
         return f"✓ {self.scope.replace('a dtype', self.dtype or 'a dtype')}{first_prefixes(self.says)}"

@@ -113,6 +113,7 @@ def test_a_trained_model_says_how_it_was_tested() -> None:
         ({"scope": kernel.UP_TO_LENGTH, "length": 12_000}, "✓ correct up to length 12,000 in float32"),
         ({"scope": REFUTED, "length": 134, "word": "a b"}, "✗ wrong after 134 letters in float32 (a b)"),
         ({"scope": TESTED, "length": 0}, "· neither tested nor proved in float32"),
+        ({"scope": kernel.UP_TO_LENGTH, "length": 0}, "· proved for the empty word alone in float32"),
     ],
 )
 def test_claims_in_a_line(claim: dict[str, object], line: str) -> None:
