@@ -33,7 +33,7 @@ LINES = {
     "models": 23_729,
     "network": 2_829,
     "proofs": 13_757,
-    "records": 3_357,
+    "records": 3_359,
     "report": 8_086,
     "reproduce": 3_219,
     "study": 2_440,
