@@ -90,8 +90,13 @@ def test_text_that_is_not_in_the_alphabet():
         letters(Alphabet(("a", "b")), b"abc", 10)
     with pytest.raises(InputError, match="the symbol 'og' is not"):
         letters(Alphabet(("go", "stop")), b"go og", 10)
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError, match="the byte 0xff of the text is not UTF-8"):
         letters(Alphabet(("α", "β")), b"\xff\xfe ", 10)
+    for size in (1, 2, 10):  # the first fault is told, however the text is cut
+        with pytest.raises(InputError, match="the symbol 'c' is not in the alphabet"):
+            letters(Alphabet(("a", "b")), b"abc\xff", size)
+        with pytest.raises(InputError, match="the byte 0xff of the text"):
+            letters(Alphabet(("a", "b")), b"ab\xffc", size)
     with pytest.raises(InputError, match="no white space in a million bytes"):
         letters(Alphabet(("go", "stop")), b"g" * (2 << 20), 1 << 19)
 

@@ -114,15 +114,18 @@ class TextReader:
         """Yields the letters of each part.
 
         Raises:
-            InputError: for a symbol that is not in the alphabet.
+            InputError: for a symbol that is not in the alphabet, or a byte that is not UTF-8, whichever is
+                first.
         """
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             for part in parts:
                 yield self._letters(decoder.decode(part))
             yield self._letters(decoder.decode(b"", final=True) + " ")
-        except UnicodeDecodeError:
-            raise InputError("the text is not UTF-8") from None
+        except UnicodeDecodeError as error:
+            self._letters(error.object[: error.start].decode())
+            byte = error.object[error.start]
+            raise InputError(f"the byte 0x{byte:02x} of the text is not UTF-8; save it as UTF-8") from None
 
     def _letters(self, part: str) -> npt.NDArray[np.int32]:
         """The letters of this part; the beginning of a symbol that may go on is kept for the next one."""
