@@ -212,7 +212,7 @@ def adapt_module(module: Any, tokens: Sequence[int], *, longest: int | None = No
             raise InputError("the weights of the module are not on the CPU; move it with `module.cpu()`")
         if is_stateful(inner):
             return inner
-        carried = _carried(inner, tokens)
+        carried = _carried(inner, tokens, longest)
         if carried is not None:
             return carried
     return WordModule(module, longest=longest)
@@ -258,7 +258,7 @@ def _scores_of(found: Any, words: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _carried(module: nn.Module, tokens: Sequence[int]) -> CarriedModule | None:
+def _carried(module: nn.Module, tokens: Sequence[int], longest: int | None) -> CarriedModule | None:
     """A module whose state can be carried; None if it gives none, or does not begin from zeros."""
     if hasattr(getattr(module, "config", None), "model_type"):
         return None
@@ -274,7 +274,7 @@ def _carried(module: nn.Module, tokens: Sequence[int]) -> CarriedModule | None:
             return None
         found = CarriedModule(module, leaves, spec, [axis for axis in axes if axis is not None])
         for token in dict.fromkeys(tokens):
-            word = torch.tensor([[token, tokens[0]]])
+            word = torch.tensor([[token, tokens[0]]])[:, :longest]
             scores, _ = module(word, None)
             if not torch.equal(_scores_of(scores, word), found(word)[0]):
                 return None

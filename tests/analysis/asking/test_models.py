@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -242,6 +244,33 @@ def test_nothing_is_read_beyond_the_longest_word():
     assert found.settlement.status == "unsettled"
     assert found.settlement.tested == 12
     assert found.learned.tested == 12
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 5])
+@pytest.mark.parametrize("language", [None, "(ab|c)*d", "a*"])
+def test_a_black_box_is_never_given_more_letters_than_it_may_read(longest, language):
+    inner, given, begun = table(), [], []
+
+    def unmarked(tokens):
+        given.append(tokens.shape[1])
+        return inner(tokens)[0].detach()
+
+    nr.ask(unmarked, language, letters="abcd", longest=longest, budget=Budget(seconds=2))
+    assert max(given) == longest
+
+    def box(tokens):
+        begun.append(tokens.shape[1])
+        first = inner.table[inner.begin].expand(len(tokens), 1, -1)
+        return torch.cat([first, inner(tokens[:, 1:])[0]], dim=1).detach()
+
+    how = {"letters": "abcd", "begin": 4, "end": 4, "longest": longest}
+    found = nr.ask(box, language, budget=Budget(seconds=2), **how)
+    assert max(begun) == 1 + longest  # the mark of the beginning comes first
+    assert found.settlement.status == ("refuted" if language == "a*" else "unsettled")
+    learned = found.learned.language.dfa()
+    for length in range(longest + 1):
+        for word in itertools.product(range(4), repeat=length):
+            assert learned.accepts(word) == DFA.accepts(word), word
 
 
 def test_no_proof_reads_beyond_the_longest_word():

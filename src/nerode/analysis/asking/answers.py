@@ -334,7 +334,7 @@ class _Asking:
     def _found(self) -> tuple[Subject, Settlement, LearnedAutomaton]:
         """The learned automaton with its settlement; short failing words refine it."""
         question = self._free_question()
-        machine = Machine(self._module, question)
+        machine = Machine(self._module, question, longest=self.subject.letters.longest)
         probe, budget = self._probe(), self.budget.part(_LEARNING)
         learner = QueryLearner(machine, word_search(machine, probe), states=_MOST_STATES, budget=budget)
         tried: list[tuple[Subject, Settlement]] = []
@@ -376,7 +376,7 @@ class _Asking:
         free = self._free_question() if isinstance(question, LanguageQuestion) else None
         if free is None:
             return None
-        machine = Machine(self._module, free)
+        machine = Machine(self._module, free, longest=self.subject.letters.longest)
         probe, left = self._probe(), Budget(seconds=max(_LEAST_SECONDS, self.budget.left())).start()
         learner = QueryLearner(machine, word_search(machine, probe), states=_MOST_STATES, budget=left)
         hypothesis, failing = learner.learn()

@@ -431,7 +431,8 @@ def _subject(given: _Given, *, longest: int | None, reading: Reading | str | Non
     known = None if given.longest is None else given.longest - (letters.begin is not None)
     longest = min((n for n in (longest, known) if n is not None), default=None)
     reads = [*letters.tokens, *([] if letters.begin is None else [letters.begin])]
-    inside = adapt_module(given.module, reads, longest=given.longest)
+    tokens = None if longest is None else longest + (letters.begin is not None)
+    inside = adapt_module(given.module, reads, longest=tokens)
     plain = letters.begin is None and letters.tokens == tuple(range(len(letters.tokens))) and not given.cap
     fits = isinstance(inside, Model) and inside.config.letters == len(letters.tokens)
     module = (

@@ -185,7 +185,8 @@ def extract(
     budget, subject = started(budget), trained_network(subject)
     question = question_about(subject, target, kind)
     model = subject.model if subject.task is None else letter_network(subject.model, subject.task)
-    machine = Machine(model, question)
+    letters = None if subject.subject is None else subject.subject.letters
+    machine = Machine(model, question, longest=None if letters is None else letters.longest)
     chosen = method or _fitting_method(subject, machine)
     black_box = black_box or (method is None and not machine.sees_states)
     begun = time.process_time()

@@ -6,7 +6,7 @@ beside those of the hypothesis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from nerode.analysis.extraction.oracle import ExtractedMachine, Floats, Machine, States, joined
 from nerode.core import Budget, InputError, started
-from nerode.languages import Moore, Word
+from nerode.languages import NOTHING, Moore, Word
 
 _MOST_STATES = 64
 """States up to which all are reached, left by all short words, and told apart."""
@@ -56,7 +56,8 @@ def find_failures(
     Implements: [Chow1978]
     """
     failures: dict[Word, None] = {}
-    for words in (list(systematic_words(hypothesis, probe)), random_words(hypothesis, probe, rng)):
+    for drawn in (systematic_words(hypothesis, probe), random_words(hypothesis, probe, rng)):
+        words = list(dict.fromkeys(word[: machine.longest] for word in drawn))
         for word, outputs in zip(words, machine.traces(words), strict=True):
             place = first_difference(outputs, hypothesis.trace(word))
             if place is not None:
@@ -188,12 +189,16 @@ def _state_search(machine: Machine) -> Callable[[Moore], Word | None]:
     return lambda hypothesis: find_counterexample(machine, hypothesis, ProductSettings())
 
 
+_Row = tuple[str | None, ...]
+
+
 class QueryLearner:
     """L* with the counterexamples cut in two, on a table of answers.
 
     The table has access words, each with the answers after some suffixes; a hypothesis has a state per row. A
     word on which it fails is cut where the network's own answers part from those of the hypothesis, which
-    gives one more suffix.
+    gives one more suffix. Words that are too long to be read have no answer: a row then is like another if
+    the answers that both have are equal, and the hypothesis speaks of words that can be read.
 
     Args:
         machine: the network.
@@ -217,15 +222,15 @@ class QueryLearner:
 
     def hypothesis(self) -> Moore:
         """Returns the smallest machine that agrees with the table, which is closed first."""
-        rows: dict[tuple[str, ...], int] = {}
+        rows: dict[_Row, int] = {}
         self._ask([*self._access, *((*word, a) for word in self._access for a in self._letters)])
-        for number, word in enumerate(self._access):
+        for number, word in sorted(enumerate(self._access), key=lambda pair: len(pair[1])):
             rows.setdefault(self._row(word), number)
         place = 0
         while place < len(self._access):
             for letter in self._letters:
                 word = (*self._access[place], letter)
-                if self._row(word) not in rows:
+                if self._like(word, rows) is None and self._row(word)[0] is not None:
                     if len(rows) >= self._states:
                         self.full = True
                         break
@@ -234,7 +239,11 @@ class QueryLearner:
                     self._ask([(*word, a) for a in self._letters])
             place += 1
         table = [
-            [rows.get(self._row((*word, a)), number) for a in self._letters]
+            [
+                number if like is None else like
+                for a in self._letters
+                for like in [self._like((*word, a), rows)]
+            ]
             for number, word in enumerate(self._access)
         ]
         outputs = tuple(self._answer(word) for word in self._access)
@@ -271,7 +280,7 @@ class QueryLearner:
             for letter in word[:middle]:
                 state = hypothesis.rows[state][letter]
             changed = (*self._access[state], *word[middle:])
-            if self._machine.traces([changed])[0][-1] == wanted:
+            if self._machine.reads(changed) and self._answer(changed) == wanted:
                 low = middle
             else:
                 high = middle
@@ -283,14 +292,31 @@ class QueryLearner:
 
     def _ask(self, words: list[Word]) -> None:
         """Asks for many words at once; the machine remembers them."""
-        self._machine.traces([(*word, *suffix) for word in words for suffix in self._suffixes])
+        asked = [(*word, *suffix) for word in words for suffix in self._suffixes]
+        self._machine.traces(list(filter(self._machine.reads, asked)))
 
-    def _row(self, word: Word) -> tuple[str, ...]:
-        traces = self._machine.traces([(*word, *suffix) for suffix in self._suffixes])
-        return tuple(trace[-1] for trace in traces)
+    def _row(self, word: Word) -> _Row:
+        asked = [(*word, *suffix) for suffix in self._suffixes]
+        if self._machine.longest is None:
+            return tuple(trace[-1] for trace in self._machine.traces(asked))
+        return tuple(map(self._machine.known, asked))
+
+    def _like(self, word: Word, rows: Mapping[_Row, int]) -> int | None:
+        """The access word that answers as a word does, not longer where some words cannot be read."""
+        row = self._row(word)
+        if self._machine.longest is None:
+            return rows.get(row)
+        like = [
+            number
+            for known, number in rows.items()
+            if len(self._access[number]) <= len(word)
+            and (row[0] is not None or known[0] != NOTHING)
+            and all(a == b or a is None or b is None for a, b in zip(row, known, strict=True))
+        ]
+        return min(like, key=lambda number: len(self._access[number]), default=None)
 
     def _answer(self, word: Word) -> str:
-        return self._machine.traces([word])[0][-1]
+        return self._machine.known(word) or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

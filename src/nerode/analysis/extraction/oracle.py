@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from nerode.analysis.extraction.question import NetworkQuestion, check_scores
-from nerode.core import InputError
+from nerode.core import InputError, plural
 from nerode.languages import NOTHING, OUTSIDE, UNASKED, Moore, Word
 from nerode.models import Model, State, is_stateful
 from nerode.models.network_module import CompiledModel
@@ -105,10 +105,11 @@ class Machine:
         model: a model of the zoo, a compiled network, or a module of the user's own that gives scores and a
             state for letters; by words only, unless it has `step` and `initial_state`.
         question: what its scores mean.
+        longest: the largest number of letters of a word that may be read; None for any.
     """
 
-    def __init__(self, model: nn.Module, question: NetworkQuestion) -> None:
-        self.question = question
+    def __init__(self, model: nn.Module, question: NetworkQuestion, *, longest: int | None = None) -> None:
+        self.question, self.longest = question, longest
         self.alphabet = question.alphabet
         self._model: Any = model
         self.sees_states = isinstance(model, CompiledModel) or is_stateful(model)
@@ -167,6 +168,17 @@ class Machine:
         """Returns for each letter the states after it."""
         return [self.step(states, [letter] * len(states)) for letter in range(len(self.alphabet))]
 
+    def reads(self, word: Word) -> bool:
+        """Returns whether a word is short enough to be read."""
+        return self.longest is None or len(word) <= self.longest
+
+    def known(self, word: Word) -> str | None:
+        """Returns the output after a word; None where it is too long, and no letter of it is forbidden."""
+        output = self.traces([word[: self.longest]])[0][-1]
+        if self.longest is None or self.reads(word):
+            return output
+        return NOTHING if output == NOTHING or self.question.forbids(output, word[self.longest]) else None
+
     def traces(self, words: Sequence[Word]) -> list[tuple[str, ...]]:
         """Returns the outputs after each prefix of each word, that of the empty one first.
 
@@ -174,6 +186,8 @@ class Machine:
         """
         new = [word for word in dict.fromkeys(words) if word not in self._known]
         if new:
+            if not all(map(self.reads, new)):
+                raise InputError(f"only words up to {plural(self.longest or 0, 'letter')} may be read")
             self._words += len(new)
             self._letters += sum(map(len, new))
             found = self._by_steps(new) if self.sees_states else self._by_sequences(new)
