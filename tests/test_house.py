@@ -22,7 +22,7 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_179,
-    "analysis": 9_965,
+    "analysis": 10_007,
     "cli": 6_689,
     "compiler": 8_752,
     "conformance": 454,
@@ -30,7 +30,7 @@ LINES = {
     "explorer": 1_955,
     "kernel": 8_308,
     "languages": 12_438,
-    "models": 23_729,
+    "models": 23_732,
     "network": 2_829,
     "proofs": 13_757,
     "records": 3_359,
