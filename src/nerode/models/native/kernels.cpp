@@ -12,7 +12,6 @@
 #include "norms.hpp"
 #include "products.hpp"
 #include "selective.hpp"
-#include "walk.hpp"
 
 #ifndef NERODE_SOURCE
 #define NERODE_SOURCE ""
@@ -158,18 +157,6 @@ REAL(float64, double)
 
 // The cells have an interface of their own.
 #include "cell_calls.hpp"
-
-#define WALK(NAME, STATE, LETTER)                                                                            \
-  EXPORT I walk_##NAME(const STATE* table, I letters, I start, const LETTER* word, I length, STATE* visited) { \
-    return nerode::walk<STATE, LETTER>(table, letters, start, word, length, visited);                        \
-  }
-
-WALK(uint16_uint8, uint16_t, uint8_t)
-WALK(uint16_uint16, uint16_t, uint16_t)
-WALK(uint16_uint32, uint16_t, uint32_t)
-WALK(uint32_uint8, uint32_t, uint8_t)
-WALK(uint32_uint16, uint32_t, uint16_t)
-WALK(uint32_uint32, uint32_t, uint32_t)
 
 #define PRODUCTS(NAME, T)                                                                                    \
   EXPORT int product_rows_##NAME(const T* in, const T* weight, const T* bias, T* out, I members, I rows,     \

@@ -351,7 +351,7 @@ WINDOW_ROWS = (
         senses=FINITE,
         model=MARGIN,
         conditional_on=RATIONAL_ANGLES,
-        reason=lambda f: "fixed gates can only count, and two states of one component have the same counts",
+        reason=lambda f: "fixed gates can only count, and two states of the language have the same counts",
         witness=Facts.stable_witness,
     ),
     no(
