@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         WordModule,
         adapt_module,
         hash_module,
+        no_exit,
         require_model,
         takes_state,
     )
@@ -68,7 +69,8 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.kernels.arguments": "dtype_name",
         "nerode.models.model": "LayerBlock Model build_model part_of",
         "nerode.models.native.calls": "coarse_products fixed_bits num_threads share_threads",
-        "nerode.models.outside": "TokenModule WordModule adapt_module hash_module require_model takes_state",
+        "nerode.models.outside": "TokenModule WordModule adapt_module hash_module no_exit require_model "
+        "takes_state",
         "nerode.models.own_models": (
             "MOST_STATES Layered OwnLayer as_layered is_stateful measure_transitions step_derivative"
         ),

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -24,6 +25,17 @@ from nerode.models.own_models import is_stateful
 
 _SAME = 1e-4
 """Difference of two ways to compute a score, as a share of the largest, that is taken for rounding."""
+
+
+@contextmanager
+def no_exit() -> Iterator[None]:
+    """Turns the end of the program that a model asks for while it reads into an InputError."""
+    try:
+        yield
+    except SystemExit as stop:
+        raise InputError(
+            f"the model asked to end the program (SystemExit: {stop}); it has to give scores"
+        ) from stop
 
 
 class TokenModule(nn.Module):
@@ -179,7 +191,7 @@ class WordModule(nn.Module):
             found = scored(words, *self._second, **self._options)
         except InputError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = (str(error).strip().splitlines() or [""])[0][:200]
             needs = "it has to map tokens (batch, time) to scores (batch, time, scores)"
             raise InputError(
@@ -278,7 +290,7 @@ def _carried(module: nn.Module, tokens: Sequence[int], longest: int | None) -> C
             scores, _ = module(word, None)
             if not torch.equal(_scores_of(scores, word), found(word)[0]):
                 return None
-    except Exception:  # what a module of a user does with a second argument is its own affair
+    except (Exception, SystemExit):  # what a module of a user does with a second argument is its own affair
         return None
     return found
 

@@ -28,7 +28,7 @@ from torch import nn
 from nerode.core import Budget, BudgetExceeded, InputError, plural, started
 from nerode.kernel import PREDICT, RECOGNISE, TRACK, VALID_PREFIXES, Certificate, Claim, Failure, Refutation
 from nerode.languages import LanguageQuestion, answer_text
-from nerode.models import Model, dtype_of, fixed_bits
+from nerode.models import Model, dtype_of, fixed_bits, no_exit
 from nerode.models.network_module import CompiledModel
 from nerode.network import Network, ScoreDecoder, network_hash
 from nerode.proofs.certification import certify
@@ -172,6 +172,7 @@ Tests = Iterable[tuple[int, Refutation | None]]
 """Row-steps of the caller's own tests, one after the other, and a word that fails in each, if one does."""
 
 
+@no_exit()
 def settle(
     subject: Subject,
     *,

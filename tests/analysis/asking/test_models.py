@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 import torch
@@ -201,6 +202,29 @@ class Bad(nn.Module):
 def test_a_model_with_a_fault_is_refused_in_a_sentence(fault, said):
     with pytest.raises(InputError, match=said):
         nr.model(Bad(fault), letters="abcd")
+
+
+class Leaving(TableModel):
+    """A model that ends the program in one of its calls."""
+
+    left = 0
+
+    def step(self, x, state):
+        self.left -= 1
+        if not self.left:
+            sys.exit("enough")
+        return super().step(x, state)
+
+
+@pytest.mark.parametrize("calls", [1, 9, 60])
+@pytest.mark.parametrize("language", [None, "(ab|c)*d"])
+@pytest.mark.parametrize("form", ["state", "words"])
+def test_a_model_that_ends_the_program_is_refused_in_a_sentence(calls, language, form):
+    inner = Leaving(DFA)
+    inner.left = calls
+    source = inner if form == "state" else Words(inner)
+    with pytest.raises(InputError, match="SystemExit: enough"):
+        nr.ask(source, language, letters="abcd", budget=Budget(seconds=2))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ from nerode.languages import (
 from nerode.languages.bestiary import BESTIARY
 from nerode.languages.pastltl import to_text as formula_text
 from nerode.languages.regex import dfa_to_regex, to_text
-from nerode.models import fixed_bits
+from nerode.models import fixed_bits, no_exit
 from nerode.models.network_module import load_model
 from nerode.proofs import Refutation
 from nerode.proofs.floats import SettleSettings, distances, settle
@@ -217,6 +217,7 @@ class ModelAnswer(Shown):
         }
 
 
+@no_exit()
 def ask(
     source: Any,
     language: Language | str | None = None,

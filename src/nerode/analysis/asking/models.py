@@ -26,7 +26,7 @@ from nerode.languages import (
     prefix_closure,
     with_alphabet,
 )
-from nerode.models import Model, TokenModule, adapt_module, fill_weights, hash_module, require_model
+from nerode.models import Model, TokenModule, adapt_module, fill_weights, hash_module, no_exit, require_model
 from nerode.models.libraries import (
     FORMATS,
     LibraryFiles,
@@ -99,6 +99,7 @@ class _Given:
     seen: str = ""
 
 
+@no_exit()
 def model(
     source: Any,
     *,
