@@ -25,7 +25,8 @@ MOST_WORDS = 20_000
 CLOSE = 1e-4
 """Largest difference of scores that are not read as answers, as a share of the largest score."""
 
-_BATCH = 512
+BATCH = 512
+"""Words that are read side by side at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ def compare(
     length: int = 1_000,
     cap: float = 0.0,
     seed: int = 0,
+    batch: int = BATCH,
     budget: Budget | None = None,
 ) -> Compared:
     """Returns on which words another program answers as a module does, step by step.
@@ -90,6 +92,7 @@ def compare(
         length: of each.
         cap: the other program gives cap · tanh(score / cap), which changes no answer; 0 for the scores.
         seed: of the random words.
+        batch: words that are read side by side at most.
         budget: after which longer words are left out.
 
     Raises:
@@ -106,10 +109,10 @@ def compare(
         letters, seconds = letters + words.numel(), seconds + time.process_time() - begun
         return scores
 
-    rng, size = np.random.default_rng(seed), max(1, min(long, _BATCH))
+    rng, size = np.random.default_rng(seed), max(1, min(long, batch))
     with contextlib.suppress(BudgetExceeded):
         for number, words in enumerate(_short_words(len(alphabet), short), start=1):
-            for part in torch.split(words, _BATCH):
+            for part in torch.split(words, batch):
                 same &= _same(timed, module, part, program, alphabet, decode, cap)
             reached = number
             budget.check_time()

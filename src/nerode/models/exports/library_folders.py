@@ -12,6 +12,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from nerode.core import InputError, plural, whole_folder, write_atomically
 from nerode.languages import Alphabet
 from nerode.models.base import Surroundings
-from nerode.models.exports.comparing import Compared, Scores, compare
+from nerode.models.exports.comparing import BATCH, Compared, Scores, compare
 from nerode.models.exports.module_graph import require_step
 from nerode.models.exports.traced_step import trace_step
 from nerode.models.exports.whole_models import (
@@ -49,6 +50,9 @@ Config = dict[str, Any]
 
 _LENGTH = 1_000
 """Letters of the long words that are compared."""
+
+_CHUNK_NUMBERS = 1 << 24
+"""Numbers in the largest tensor that the library makes while it is compared."""
 
 Decode = Callable[[Tensor], Tensor]
 
@@ -256,6 +260,11 @@ def write_library_folder(
 
             limits: dict[str, Any] = {"length": _LENGTH, **(compared or {})}
             limits["length"] = min(limits["length"], form.longest)
+            # Without its kernels the library fills each word up to a chunk, and keeps all pairs of places.
+            chunk = prod(
+                config.get(name, 1) for name in ("chunk_size", "chunk_size", "num_heads", "state_size")
+            )
+            limits["batch"] = max(1, min(BATCH, _CHUNK_NUMBERS // chunk))
             with silence_libraries():
                 found = compare(
                     form.scores(load_causal(place, dtype="auto")),
