@@ -30,7 +30,7 @@ LINES = {
     "explorer": 1_955,
     "kernel": 8_308,
     "languages": 12_438,
-    "models": 23_746,
+    "models": 23_758,
     "network": 2_829,
     "proofs": 13_758,
     "records": 3_359,
