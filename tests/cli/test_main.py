@@ -27,12 +27,6 @@ def test_control_c_is_not_a_negative_answer(monkeypatch):
     assert outcome.err.strip() == "nerode: stopped"
 
 
-def test_a_command_that_is_gone_names_the_place():
-    outcome = run("audit", "torch-gru")
-    assert outcome.code == 2
-    assert "python -m pytest tests/peers" in outcome.err
-
-
 def test_the_package_is_the_command():
     command = [sys.executable, "-m", "nerode", "languages", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

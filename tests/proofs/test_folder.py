@@ -283,4 +283,3 @@ def test_a_folder_of_an_older_version_is_refused(tmp_path: Path, parts: Parts) -
     assert old.code == 2
     assert "subject.json: there is no such file. Older folders are not read" in old.err
     assert "nerode compile" in old.err
-    assert "compile the network again" in run("verify", str(tmp_path), "--renew").err

@@ -123,7 +123,7 @@ def test_a_compiler_out_of_time_is_a_result(monkeypatch):
 
 
 def test_what_was_not_proved_is_said(monkeypatch):
-    monkeypatch.setattr("nerode.study.networks.certify", lambda *_, **__: Unproved(reason="too hard"))
+    monkeypatch.setattr("nerode.proofs.certification.certify", lambda *_, **__: Unproved(reason="too hard"))
     measured = measure_compiled(compiled())
     assert measured.values == ((1.0,),)
     assert measured.claims == ()
