@@ -17,6 +17,7 @@ import nerode
 from nerode.cli import main
 from nerode.reproduce import PAPERS
 from tests.cli.runner import Outcome, run
+from tests.cli.test_ask import MINE
 from tests.reproduce.tiny import paper
 
 COMMANDS = {
@@ -28,6 +29,13 @@ COMMANDS = {
     ],
     "cli/settling.py": [
         ["train", "parity", "--arch", "gru", "--steps", "4", "--lengths", "40", "--set", "model.width=4"]
+    ],
+    "cli/ask.py": [
+        ["ask", "asked_next:table", "--letters", "ab", "--language", "(ab)*"],
+        ["ask", "asked_next:table", "--letters", "ab", "--language", "(ab)*", "-o", "asked.html"],
+        ["ask", "asked_next:table", "--letters", "ab", "-o", "asked.html"],
+        ["ask", "asked_next:table", "--letters", "ab", "--language", "(ba)*"],
+        ["ask", "asked_next:words", "--letters", "ab", "--language", "(ab)*", "--max-seconds", "1"],
     ],
     "cli/prove.py": [["prove", "last"], ["prove", "compiled"]],
     "cli/analyse.py": [["analyse", "last", "--automaton", "--longest", "8"]],
@@ -64,6 +72,7 @@ def test_every_file_that_prints_what_comes_next_has_a_command() -> None:
 def test_what_comes_next_can_be_run_as_it_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(PAPERS._rows, "tiny", paper())
+    Path("asked_next.py").write_text(MINE.replace("(ab|c)*d", "(ab)*"))
     torch.manual_seed(0)
     model = nn.ModuleDict({"embedding": nn.Embedding(2, 3), "rnn": nn.GRU(3, 4), "head": nn.Linear(4, 2)})
     save_file(model.state_dict(), "cell.safetensors")

@@ -141,7 +141,7 @@ def test_alphabets_of_patterns_and_formulas() -> None:
 
 
 def test_named_languages_have_their_own_alphabet() -> None:
-    with pytest.raises(InputError, match="leave --alphabet out"):
+    with pytest.raises(InputError, match="leave the alphabet out"):
         resolve_language("parity", alphabet="01")
 
 
@@ -170,7 +170,7 @@ def test_n_gram_models_are_read_from_files(tmp_path: Path) -> None:
     assert resolve_language(str(tmp_path / "tiny.arpa")).accepts("a a a")
     (tmp_path / "tiny.rules").write_text("a -> b : 1\nb -> $ : 1\n")
     assert resolve_language(str(tmp_path / "tiny.rules")).kind == "n-gram"
-    with pytest.raises(InputError, match="leave --alphabet out"):
+    with pytest.raises(InputError, match="leave the alphabet out"):
         resolve_language(str(tmp_path / "tiny.arpa"), alphabet="ab")
 
 

@@ -16,7 +16,7 @@ from nerode.cli.progress import Progress
 from nerode.cli.prove import EXIT_CODES
 from nerode.core import Budget, InputError, claim_file, enforce, write_atomically
 from nerode.languages import resolve_language
-from nerode.report import answer_lines, answer_page
+from nerode.report import answer_lines, answer_page, quote
 
 
 @click.command(cls=Command, sections={"The model": (*MODEL_OPTIONS, "longest")})
@@ -88,10 +88,10 @@ def ask(
             longest=longest,
             **options,
         ).to_json()
+    given = {"language": language, **options, "longest": longest}
     if out is not None:
         if found["learned"] is not None:
             found["learned"]["file"] = str(out)
-        given = {"language": language, **options, "longest": longest}
         write_atomically(out, answer_page(found, command=_command(model, given)))
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
@@ -99,10 +99,32 @@ def ask(
         click.echo("\n".join(answer_lines(found)))
         if out is not None:
             click.echo(f"{out}")
+        click.echo(
+            f"Next: {_next_step(found, model, given, budget, trusted=trust_code, page=out is not None)}"
+        )
     sys.exit(EXIT_CODES[found["settlement"]["status"]])
 
 
-def _command(model: str, given: dict[str, Any]) -> str:
-    """The command line that asks the same."""
+def _next_step(
+    found: dict[str, Any], model: str, given: dict[str, Any], budget: Budget, *, trusted: bool, page: bool
+) -> str:
+    """The command that goes on: mend what is refuted, give more time to what is open, show the rest."""
+    again = _command(model, given) + " --trust-code" * trusted
+    language, status = given["language"], found["settlement"]["status"]
+    if status == "unsettled":
+        return f"{again} --max-seconds {4 * budget.seconds:g}"
+    if status == "refuted" and language is not None and (Path(model) / "config.json").is_file():
+        marks = {name: given[name] for name in ("letters", "begin", "end")}
+        return f"{_command(model, {'language': language, **marks}, verb='mend')} -o mended"
+    if not page:
+        return f"{again} -o answer.html"
+    if language is not None:
+        return f"nerode check {quote(language)}"
+    expression = None if found["learned"] is None else found["learned"]["expression"]
+    return f"{again} --json" if expression is None else f"nerode check {quote(expression)} --regex"
+
+
+def _command(model: str, given: dict[str, Any], *, verb: str = "ask") -> str:
+    """The command line that asks the same, or gives the same to another command."""
     words = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
-    return " ".join([f"nerode ask {shlex.quote(model)}", *words])
+    return " ".join([f"nerode {verb} {shlex.quote(model)}", *words])

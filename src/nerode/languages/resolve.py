@@ -250,6 +250,8 @@ _NGRAMS = (".arpa", ".rules")
 _FILES = (*_AUTOMATA, SUFFIX, *_NGRAMS)
 _LONGEST_PATH = 4096
 """Characters of a text that may still be a path."""
+_AS_PATTERN = "--regex (in Python regex=True) reads"
+"""How a text is taken for a pattern, in the words of both doors."""
 
 
 def resolve_language(
@@ -289,8 +291,8 @@ def resolve_language(
     if found is not None:
         if letters is not None:
             raise InputError(
-                f"{text!r} is a named language with its own alphabet; leave --alphabet out, or add "
-                "--regex to read the text as a pattern"
+                f"{text!r} is a named language with its own alphabet; leave the alphabet out, or "
+                f"{_AS_PATTERN} the text as a pattern"
             )
         return found
     group, colon, letters_of_it = text.partition(":")
@@ -299,7 +301,7 @@ def resolve_language(
             f"letters of {group}",
             letters_of_it,
             [GENERATORS_SUFFIX.removeprefix(":")],
-            hint="Without them the letters are all elements; --regex reads the text as a pattern.",
+            hint=f"Without them the letters are all elements; {_AS_PATTERN} the text as a pattern.",
         )
     if files and _is_folder(text):
         return _read_file(Path(text), letters, budget)
@@ -308,7 +310,7 @@ def resolve_language(
             "language",
             text,
             BESTIARY,
-            hint="`nerode list languages` lists the names; --regex reads it as a pattern.",
+            hint=f"`nerode list languages` lists the names; {_AS_PATTERN} it as a pattern.",
         )
     return regular_language(text, letters, budget)
 
@@ -345,17 +347,17 @@ def _read_file(path: Path, letters: Alphabet | None, budget: Budget | None) -> L
         kind = "folder" if path.is_dir() else "file"
         raise InputError(
             f"the {kind} {str(path)!r} is no language: files end in {', '.join(_FILES)}; "
-            "give such a file, or add --regex to read the text as a pattern"
+            f"give such a file, or {_AS_PATTERN} the text as a pattern"
         )
     if name.endswith(SUFFIX):
         if letters is not None:
-            raise InputError(f"{path} says what its alphabet is; leave --alphabet out")
+            raise InputError(f"{path} says what its alphabet is; leave the alphabet out")
         return counter_program(read_text(path), path=path)
     form = _json_format(path) if name.endswith(".json") else None
     if form not in (FORMAT, NGRAM_MODEL) and not name.endswith(_NGRAMS):
         return read_language(path, alphabet=letters, budget=budget)
     if letters is not None:
-        raise InputError(f"{path} says what its alphabet is; leave --alphabet out")
+        raise InputError(f"{path} says what its alphabet is; leave the alphabet out")
     if form != FORMAT:
         return read_ngram_language(path)
     try:

@@ -46,6 +46,7 @@ def test_a_folder_names_its_letters_by_its_tokenizer_and_its_longest_word(tmp_pa
     found = nr.model(tmp_path)
     assert found.letters.alphabet == ("a", "b", "c")
     assert (found.letters.begin, found.letters.end, found.letters.longest) == (0, 4, 15)
+    assert "nerode's transformer with learned absolute positions" in found.record.origin["seen"]
     some = nr.model(str(tmp_path), letters="ca")
     assert some.letters.tokens == (3, 1)
     answer = nr.ask(found, budget=Budget(seconds=1))

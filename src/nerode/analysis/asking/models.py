@@ -355,12 +355,22 @@ class _OtherScores(Exception):
     """An import gives other scores than the model in memory."""
 
 
+def _named_layers(model: Model) -> str:
+    """The layers of a model by their names, and what its positions are where its embedding adds them."""
+    names = ", ".join(dict.fromkeys(layer.name for layer in model.config.layers))
+    if model.config.positions == "none":
+        return names
+    return (
+        f"{names.replace('transformer-nope', 'transformer')} with {model.config.positions} absolute positions"
+    )
+
+
 def _of_foreign(files: LibraryFiles, marks: _Marks, *, name: str, theirs: Any = None) -> _Given:
     """A model of another library as one of the zoo, compared with the library."""
     foreign = read_foreign(files.path) if not files.weights else map_foreign(files)
     numbers = TokenLetters.numbered([str(i) for i in range(foreign.vocabulary)])
     inside = with_letters(foreign, numbers)
-    layers = ", ".join(dict.fromkeys(layer.name for layer in inside.config.layers))
+    layers = _named_layers(inside)
     if theirs is None:
         difference, compared = compare_foreign(foreign)
         share = "" if difference is None else f", scores equal to those of {compared} to {difference:.0e}"
