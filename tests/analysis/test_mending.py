@@ -102,3 +102,12 @@ def test_python_mends_a_folder_and_saves_what_is_proved(tmp_path):
         mended.save(tmp_path / "other")
     with pytest.raises(InputError, match="no task"):
         nr.mend(tmp_path / "given")
+
+
+def test_attention_is_refused_in_a_sentence(tmp_path):
+    layer = LayerConfig(name="transformer", settings={"heads": 1})
+    model = build_model(ModelConfig(layers=(layer,), letters=3, outputs=4, width=8), seed=1)
+    save_model(tmp_path / "given", model)
+    with pytest.raises(InputError, match="has attention, whose state grows"):
+        mend(load_subject(tmp_path / "given"), tmp_path / "out", task=TaskConfig(name="predict-set-reset"))
+    assert not (tmp_path / "out").exists()

@@ -57,7 +57,7 @@ def test_the_readme_is_short_and_its_figure_says_what_it_says(monkeypatch: pytes
     assert all(run.margins[-1] < 0 < min(run.margins[:-1]) for run in runs if run.word)
     said = numbers(
         r"Five of (\d+) LSTMs pass every test up to length ([\d,]+)\. The search refutes (\d+) of them, on "
-        r"words of (\d+) to (\d+) letters: a one, and then zeros",
+        r"words of (\d+) to (\d+) letters: a one, and then little but zeros",
         README,
     )
     wanted = (len(runs), pictures.LENGTHS[-1], len(refuted), min(refuted), max(refuted))

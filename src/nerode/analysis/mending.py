@@ -86,6 +86,11 @@ def mend(
             f"{subject.name} has no `step` and `initial_state`, so that no proof can end its training; "
             "docs/tutorials/own-architecture.md shows how to add them"
         )
+    if isinstance(subject.model, Model) and subject.model.grows:
+        raise InputError(
+            f"{subject.name} has attention, whose state grows with the word, so that no proof ends its "
+            "training. `nerode mend` is for recurrent models; `nerode ask` tells where this one fails"
+        )
     weights = {
         name: value.detach().clone().contiguous() for name, value in subject.model.state_dict().items()
     }
