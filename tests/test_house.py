@@ -22,7 +22,7 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_179,
-    "analysis": 10_019,
+    "analysis": 10_024,
     "cli": 6_711,
     "compiler": 8_752,
     "conformance": 454,
