@@ -50,6 +50,15 @@ def test_the_documentation_builds_without_warnings_and_findings_fill_four_screen
     assert not [url for url in outside if url.endswith((".js", ".css"))]
 
 
+def test_findings_are_few_and_short() -> None:
+    """Bounds that are checked in a moment; the slow test above measures the screens in a browser."""
+    text = (DOCS / "findings.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\d+)\. ", text, re.MULTILINE)
+    assert headings == [str(n + 1) for n in range(len(headings))]
+    assert 1 <= len(headings) <= 6
+    assert len(text.split()) <= 1_000
+
+
 def _anchors(text: str) -> set[str]:
     """The anchors of the headings of a page, as myst makes them."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)

@@ -120,3 +120,9 @@ def test_a_family_is_folded_to_one_row_per_status() -> None:
     assert no.otherwise == ["under noise: open"]
     assert (no.title, yes.title) == ("Diagonal, gates in [0, 1] (3 of 4)", "minGRU")
     assert [part.status for part in family_parts([family])] == ["yes", "no"]
+    noise = [
+        verdict("mamba", "yes", "v", sense=Sense.ROBUST),
+        verdict("gla", "open", "v", sense=Sense.ROBUST),
+    ]
+    (divided,) = families([*verdicts[:2], *noise])
+    assert divided.parts[0].otherwise == ["under noise: open or yes"]

@@ -129,8 +129,7 @@ def cluster_figures(found: Json) -> list[tuple[Scatter, ...]]:
                     groups=_groups(clusters["shown"], seen["points"]),
                     x_title=f"first axis ({100 * first:.0f} %)",
                     y_title=f"second axis ({100 * second:.0f} %)",
-                    caption=f"Silhouette {number(seen['silhouette'], 2)}, in this plane "
-                    f"{number(seen['silhouette_plane'], 2)}; purity {number(seen['purity'], 2)}.",
+                    caption=f"{100 * seen['neighbours']:.0f} % have the label of their nearest neighbour.",
                 )
             )
         figures.append(tuple(pair))

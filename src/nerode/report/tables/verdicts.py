@@ -135,9 +135,10 @@ class FamilyPart:
 
     @property
     def otherwise(self) -> list[str]:
-        """The other senses in which the status of some row is another, with that status."""
-        others = (text for row in self.rows for text in row.others if text.status != self.status)
-        return list(dict.fromkeys(f"{text.sense}: {text.status}" for text in others))
+        """The other senses in which the status of some row is another, each with the statuses of its rows."""
+        texts = [text for row in self.rows for text in row.others]
+        found = {each.sense: {t.status for t in texts if t.sense == each.sense} for each in texts}
+        return [f"{s}: {' or '.join(sorted(said))}" for s, said in found.items() if said != {self.status}]
 
     @property
     def reasons(self) -> list[tuple[VerdictText, list[Architecture]]]:
