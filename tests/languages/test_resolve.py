@@ -100,7 +100,7 @@ def test_a_name_without_a_neighbour_says_where_the_names_are() -> None:
 
 @pytest.mark.parametrize("text", ["lst", "m1", "ab", "abcdefgh"])
 def test_a_bare_word_that_is_no_name_is_no_pattern(text: str) -> None:
-    with pytest.raises(UnknownName, match="--regex reads it as a pattern"):
+    with pytest.raises(UnknownName, match=r"--regex \(in Python regex=True\) reads it as a pattern"):
         resolve_language(text)
     assert resolve_language(text, regex=True).accepts(text)
     assert resolve_language(text, alphabet=sorted(set(text))).accepts(text)

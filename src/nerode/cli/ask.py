@@ -108,14 +108,11 @@ def ask(
 def _next_step(
     found: dict[str, Any], model: str, given: dict[str, Any], budget: Budget, *, trusted: bool, page: bool
 ) -> str:
-    """The command that goes on: mend what is refuted, give more time to what is open, show the rest."""
+    """The command that goes on: give more time to what is open, show the rest."""
     again = _command(model, given) + " --trust-code" * trusted
     language, status = given["language"], found["settlement"]["status"]
     if status == "unsettled":
         return f"{again} --max-seconds {4 * budget.seconds:g}"
-    if status == "refuted" and language is not None and (Path(model) / "config.json").is_file():
-        marks = {name: given[name] for name in ("letters", "begin", "end")}
-        return f"{_command(model, {'language': language, **marks}, verb='mend')} -o mended"
     if not page:
         return f"{again} -o answer.html"
     if language is not None:
@@ -124,7 +121,7 @@ def _next_step(
     return f"{again} --json" if expression is None else f"nerode check {quote(expression)} --regex"
 
 
-def _command(model: str, given: dict[str, Any], *, verb: str = "ask") -> str:
-    """The command line that asks the same, or gives the same to another command."""
+def _command(model: str, given: dict[str, Any]) -> str:
+    """The command line that asks the same."""
     words = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
-    return " ".join([f"nerode {verb} {shlex.quote(model)}", *words])
+    return " ".join([f"nerode ask {shlex.quote(model)}", *words])
