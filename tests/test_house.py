@@ -23,7 +23,7 @@ LINES = {
     ".": 140,
     "algebra": 9_179,
     "analysis": 10_024,
-    "cli": 6_711,
+    "cli": 6_708,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_636,
