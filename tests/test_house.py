@@ -22,7 +22,7 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_179,
-    "analysis": 10_024,
+    "analysis": 10_032,
     "cli": 6_708,
     "compiler": 8_752,
     "conformance": 454,

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+import nerode as nr
 from nerode.languages import resolve_language
 from tests.analysis.asking.tables import TableModel
 
@@ -162,3 +163,15 @@ def test_folders_end_alike(folders: Path, name: str, language: str) -> None:
     )
     for key in ("status", "about", "words", "reading", "word", "expected", "got", "claims", "length"):
         assert one[key] == other[key], key
+
+
+def test_compiled_weights_are_asked_as_their_folder_says(tmp_path: Path) -> None:
+    """Their scores are read above 1/2: read as probabilities, those of (aa)* seem to compute a*."""
+    made = nr.compile("(aa)*", to="mamba-signed")
+    made.save(tmp_path / "even")
+    found = nr.ask(tmp_path / "even" / "model").to_json()
+    assert found["reading"] == "scores above 1/2"
+    assert found["settlement"]["status"] == "proved"
+    assert nr.language(found["learned"]["expression"], regex=True) == nr.language("(aa)*")
+    with pytest.raises(nr.InputError, match="leave reading out"):
+        nr.ask(tmp_path / "even" / "model", reading="softmax:0.02")
