@@ -12,7 +12,6 @@ from nerode.core import (
     Budget,
     InputError,
     claim_file,
-    claim_folder,
     missing_extra,
     plural,
     write_atomically,
@@ -103,15 +102,21 @@ def export(
         _export_coq(folder, out, force=force, as_json=as_json)
         return
     place = Folder(folder)
-    if SUBJECT_FILE in place and place.subject.network.kind != "exact":
-        if to not in WEIGHTS_TO:
-            raise InputError(
-                f"{to} takes compiled whole models; weights can be exported to {', '.join(WEIGHTS_TO)}"
-            )
+    weights = SUBJECT_FILE in place and place.subject.network.kind != "exact"
+    if weights and to not in WEIGHTS_TO:
+        raise InputError(
+            f"{to} takes compiled whole models; weights can be exported to {', '.join(WEIGHTS_TO)}"
+        )
+    if weights or to != "onnx":
         from nerode.cli.export_weights import export_weights
 
+        if not weights and not (folder / MODEL_FOLDER).is_dir():
+            raise InputError(
+                f"{folder} has no {MODEL_FOLDER}/; `nerode compile LANG --to mamba --surroundings published` "
+                "writes one"
+            )
         export_weights(
-            folder,
+            folder if weights else folder / MODEL_FOLDER,
             out,
             to,
             carry_state=carry_state,
@@ -121,13 +126,6 @@ def export(
             as_json=as_json,
             budget=budget,
         )
-        return
-    if to == "torch":
-        raise InputError(
-            f"{folder} is an exact network; export its weights, {folder / MODEL_FOLDER}, or give --to onnx"
-        )
-    if to != "onnx":
-        _export_model(folder, out, to, force=force, as_json=as_json)
         return
     from nerode.models.exports import write_onnx
 
@@ -187,33 +185,3 @@ def _export_coq(folder: Path, out: Path, *, force: bool, as_json: bool) -> None:
     else:
         click.echo(f"{out}: {', '.join(found.theorems)}")
         click.echo(f"to check it with Coq: make formal && coqc -Q out/formal Nerode {out}")
-
-
-def _export_model(folder: Path, out: Path, to: str, *, force: bool, as_json: bool) -> None:
-    """Writes the model of a folder for a library; the claims that go with it are replayed first."""
-    from nerode.models import read_model
-    from nerode.models.exports import NOTE_FILE, NOTE_FORMAT, write_export
-    from nerode.proofs.floats import known
-    from nerode.proofs.replay import replay_weights
-
-    place = folder / MODEL_FOLDER
-    if not place.is_dir():
-        raise InputError(
-            f"{folder} has no {MODEL_FOLDER}/; `nerode compile LANG --to mamba --surroundings published` "
-            "writes one"
-        )
-    claim_folder(out, holds=(NOTE_FILE,), form=NOTE_FORMAT, of="an exported model", force=force)
-    language = read_language(folder)
-    replays = list(replay_weights(folder, language, budget=Budget(seconds=_CHECK_SECONDS)))
-    if failure := next((seen.failure for seen in replays if seen.failure), None):
-        raise InputError(f"a certificate in {place} does not hold: {failure.what}; nothing was written")
-    claims = known(claim for seen in replays for claim in seen.claims)
-    report = write_export(out, read_model(place), language, to=to, claims=claims)
-    if as_json:
-        item = {"out": str(out), "to": to, "parameters": report.parameters, "compared": report.compared}
-        click.echo(json.dumps({**item, "claims": claims_to_json(claims)}, ensure_ascii=False))
-        return
-    click.echo(f"{out}: {report.parameters:,} parameters for {to}, one token per letter")
-    for claim in claims:
-        click.echo(f"{claim}: nerode's module with these weights")
-    click.echo(f"compared with the language on {report.compared}")

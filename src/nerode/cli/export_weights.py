@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,8 +66,8 @@ def export_weights(
     assert module is not None
     if not record.letters.alphabet:
         raise InputError(f"{folder} names no letters; import it again, or train it on a task with letters")
-    proofs, claims = replayed_claims(folder, subject, budget=budget)
-    about = _about(subject)
+    proofs, claims = replayed_claims(folder, subject, budget=budget, converted=to not in ("onnx", "torch"))
+    about = _about(subject, proofs)
     wrong = next((claim for claim in claims if claim.scope == REFUTED), None)
     if wrong is not None and not refuted:
         raise InputError(
@@ -103,8 +103,9 @@ def export_weights(
             found = write_torch_folder(out, module, record, note=note, card=card, compared=short)
         else:
             model = _zoo_model(module)
+            rest = {"budget": compared["budget"]}
             found = write_library_folder(
-                out, model, record, decode=compared["decode"], note=note, card=card, compared=_rest(compared)
+                out, model, record, to=to, decode=compared["decode"], note=note, card=card, compared=rest
             )
     if as_json:
         item = {
@@ -121,18 +122,15 @@ def export_weights(
     for claim in claims:
         click.echo(f"{claim}: {about}" if claim.is_proof else f"{claim}: {claim.says}")
     if found is None:
-        click.echo(f"not compared: {_PROGRAMS[to]} is not installed")
+        missing = "needs a GPU" if to in ("mamba-ssm", "fla") else "is not installed"
+        click.echo(f"not compared: {_PROGRAMS.get(to, to)} {missing}")
     else:
         click.echo(
             f"compared with {found}; {found.letters_per_second:,} letters per CPU second, side by side"
         )
 
 
-_PROGRAMS = {"onnx": "onnxruntime", "huggingface": "transformers", "torch": "torch"}
-
-
-def _rest(compared: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in compared.items() if key not in ("alphabet", "decode")}
+_PROGRAMS = {"onnx": "onnxruntime", "huggingface": "transformers"}
 
 
 def _zoo_model(module: Any) -> Any:
@@ -146,9 +144,16 @@ def _zoo_model(module: Any) -> Any:
 
 
 def replayed_claims(
-    folder: Path, subject: Subject, *, budget: Budget
+    folder: Path, subject: Subject, *, budget: Budget, converted: bool = False
 ) -> tuple[tuple[Claim, ...], tuple[ModelClaim, ...]]:
-    """Returns the proofs about the weights in a folder, replayed here, and all that is known of them."""
+    """Returns the proofs about the weights in a folder, replayed here, and all that is known of them.
+
+    Args:
+        folder: the folder.
+        subject: what is in it.
+        budget: of the replay.
+        converted: whether proofs about compiled weights in narrower formats count, as a library loads them.
+    """
     from nerode.proofs.floats import known
     from nerode.proofs.replay import replay_settled, replay_weights
 
@@ -159,7 +164,10 @@ def replayed_claims(
         replays = list(replay_weights(written.parent, read_language(written.parent), budget=budget))
         _require(folder, replays)
         proofs = tuple(
-            claim for seen in map(_alone, replays) for claim in seen.claims if claim.dtype == dtype
+            claim
+            for seen in map(_alone, replays)
+            for claim in seen.claims
+            if converted or claim.dtype == dtype
         )
         return proofs, known(proofs)
     if settled is None or settled.status == "unsettled":
@@ -203,7 +211,7 @@ def write_card(folder: Path, *, trusted: bool, budget: Budget) -> None:
 
     subject = open_subject(folder, build=folder_builder(folder) if trusted else None)
     proofs, claims = replayed_claims(folder, subject, budget=budget)
-    about = _about(subject)
+    about = _about(subject, proofs)
     loading = _LOADING_FOLDER if subject.record.network.kind == "zoo" else _LOADING_STATE
     write_atomically(folder / "README.md", model_card(subject, proofs, claims, about, loading=loading))
 
@@ -214,9 +222,9 @@ def _answers(subject: Subject) -> str:
     return f"answers are {subject.reading}"
 
 
-def _about(subject: Subject) -> str:
-    dtype = subject.record.network.dtype
-    return f"nerode's module with these weights, one word at a time, step by step in {dtype}"
+def _about(subject: Subject, proofs: Sequence[Claim]) -> str:
+    formats = sorted({str(claim.dtype) for claim in proofs} or {str(subject.record.network.dtype)})
+    return f"nerode's module with these weights, one word at a time, step by step in {', '.join(formats)}"
 
 
 def _note(subject: Subject, claims: tuple[ModelClaim, ...], about: str) -> dict[str, Any]:
@@ -276,7 +284,7 @@ def model_card(
 
 def _program_row(to: str, compared: Compared | None) -> tuple[str, ...]:
     if compared is None:
-        return (_PROGRAMS[to], "nothing was compared", "–", "–", "–")
+        return (_PROGRAMS.get(to, to), "nothing was compared", "–", "–", "–")
     more = f", {compared.long} random ones of {compared.length:,}" if compared.long else ""
     return (
         compared.program,

@@ -7,21 +7,17 @@ from nerode.core import attach
 if TYPE_CHECKING:
     from nerode.models.exports.comparing import Compared, compare, session_scores
     from nerode.models.exports.library_folders import write_library_folder, write_torch_folder
+    from nerode.models.exports.library_forms import NOTE_FILE, NOTE_FORMAT
     from nerode.models.exports.module_graph import module_to_onnx
     from nerode.models.exports.onnx_graph import ELEMENTS, to_onnx, write_onnx
-    from nerode.models.exports.whole_models import (
-        NOTE_FILE,
-        NOTE_FORMAT,
-        write_export,
-    )
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "nerode.models.exports.comparing": "Compared compare session_scores",
         "nerode.models.exports.library_folders": "write_library_folder write_torch_folder",
+        "nerode.models.exports.library_forms": "NOTE_FILE NOTE_FORMAT",
         "nerode.models.exports.module_graph": "module_to_onnx",
         "nerode.models.exports.onnx_graph": "ELEMENTS to_onnx write_onnx",
-        "nerode.models.exports.whole_models": "NOTE_FILE NOTE_FORMAT write_export",
     },
 )

@@ -1,8 +1,10 @@
-"""Trained, imported and mended models as folders that transformers loads, and as state dicts of plain torch.
+"""Models as folders that other libraries load, and as state dicts of plain torch.
 
 A model that was imported from transformers keeps its config; where letters were chosen from its vocabulary,
-the tokens of the folder are the beginning, the end and these letters. A model that was trained here gets the
-config of its architecture. Either is read again, and has to describe the same model, setting by setting.
+the tokens of the folder are the beginning, the end and these letters. A model that was trained or compiled
+here gets the config of its architecture. That of an imported or trained one is read again, and has to
+describe the same model, setting by setting. mamba-ssm and fla load compiled whole models; they need a GPU and
+are not run.
 """
 
 from __future__ import annotations
@@ -24,22 +26,24 @@ from nerode.core import InputError, plural, whole_folder, write_atomically
 from nerode.languages import Alphabet
 from nerode.models.base import Surroundings
 from nerode.models.exports.comparing import BATCH, Compared, Scores, compare
-from nerode.models.exports.module_graph import require_step
-from nerode.models.exports.traced_step import trace_step
-from nerode.models.exports.whole_models import (
+from nerode.models.exports.library_forms import (
     BEGIN,
     END,
     EXPORT_FORMS,
     FIRST,
     NOTE_FILE,
     SPECIAL,
+    TAPS,
     tokenizer,
 )
+from nerode.models.exports.module_graph import require_step
+from nerode.models.exports.traced_step import trace_step
 from nerode.models.folder import dtype_of, weights_of
 from nerode.models.libraries.formats import FORMATS, load_causal
 from nerode.models.libraries.importing import Activation, library_weights, read_cells
 from nerode.models.libraries.library_model import LibraryModel, Settings, silence_libraries
 from nerode.models.libraries.places import give_theirs, inside, renamed, torch_cell
+from nerode.models.lower.published import ALWAYS, LOGIT
 from nerode.models.model import Model
 from nerode.records import ImportOrigin, SubjectRecord, TokenLetters
 
@@ -102,13 +106,14 @@ class LibraryForm:
         return read
 
 
-def library_form(model: Model, subject: SubjectRecord) -> LibraryForm:
-    """Returns a model of the zoo as transformers has it.
+def library_form(model: Model, subject: SubjectRecord, to: str = "huggingface") -> LibraryForm:
+    """Returns a model of the zoo as a library has it.
 
     Raises:
-        InputError: if transformers has no such architecture, or not with these settings.
+        InputError: if the library has no such architecture, or not with these settings.
     """
     origin, letters = subject.library, subject.letters
+    library = TRANSFORMERS if to == "huggingface" else to
     if origin is not None and origin.library == TRANSFORMERS:
         config = dict(origin.config)
         if (
@@ -131,15 +136,20 @@ def library_form(model: Model, subject: SubjectRecord) -> LibraryForm:
         weights = library_weights(tokens, config)
     else:
         architecture = model.config.layers[0].name
-        forms = EXPORT_FORMS["huggingface"]
+        forms = EXPORT_FORMS[to]
         if architecture not in forms or any(layer.name != architecture for layer in model.config.layers):
             names = ", ".join(dict.fromkeys(layer.name for layer in model.config.layers))
             raise InputError(
-                f"transformers has no language model of {names} that nerode can write; it has for "
+                f"{library} has no language model of {names} that nerode can write; it has for "
                 f"{', '.join(forms)}. --to onnx and --to torch take every state of fixed size"
             )
-        tokens = _with_marks(model)
-        weights, config = forms[architecture](model, tokens)
+        tokens = _four_taps(_with_marks(model, compiled=model.config.beginning))
+        try:
+            weights, config = forms[architecture](tokens)
+        except InputError as problem:
+            raise InputError(
+                f"{library} has no such model: {problem}; compile it with --surroundings published"
+            ) from None
     outputs = len(letters.alphabet) + 1
     form = LibraryForm(
         weights=weights,
@@ -149,13 +159,18 @@ def library_form(model: Model, subject: SubjectRecord) -> LibraryForm:
         columns=(*range(FIRST, FIRST + outputs - 1), END)[: model.config.outputs],
         own_tokens=True,
     )
-    _require_same(tokens, form)
+    # Of a compiled model settings without effect may differ; its words are compared.
+    if origin is not None or not model.config.beginning:
+        _require_same(tokens, form)
     return form
 
 
 @torch.no_grad()
-def _with_marks(model: Model) -> Model:
+def _with_marks(model: Model, *, compiled: bool = False) -> Model:
     """Returns the same model over tokens: the beginning, the end and the letters.
+
+    The beginning never follows: its score is that of an illegal letter in a compiled model, where a place
+    always holds the unit, and else 0.
 
     Raises:
         InputError: if its embedding, head or scores are none of a language model.
@@ -168,22 +183,46 @@ def _with_marks(model: Model) -> Model:
     elif config.outputs not in (letters, letters + 1):
         problem = f"it gives {plural(config.outputs, 'score')}, not one per letter and one for the end"
     elif config.head != "linear" or ("head.bias" in weights and bool(weights["head.bias"].any())):
-        problem = "its head is not one linear map without a bias (train it with --set model.head_bias=false)"
+        problem = (
+            "its head is not one linear map without a bias (train it with --set model.head_bias=false, or "
+            "compile it with --surroundings published)"
+        )
     if problem:
         raise InputError(
             f"transformers has no such language model: {problem}; --to onnx and --to torch take it"
         )
     table, rows = weights["embedding.weight"], weights["head.weight"]
     mark = table[letters:] if config.beginning else torch.zeros_like(table[:1])
-    none = torch.zeros_like(rows[:1])
-    end = rows[letters:] if config.outputs > letters else none
+    end = rows[letters:] if config.outputs > letters else torch.zeros_like(rows[:1])
+    never = torch.zeros_like(rows[:1])
+    if compiled:
+        never[0, ALWAYS] = -LOGIT
     vocabulary = letters + FIRST
     changed = replace(config, letters=vocabulary, outputs=vocabulary, beginning=False, head_bias=False)
     found = Model(changed).to(table.dtype)
     weights.pop("head.bias", None)
     weights["embedding.weight"] = torch.cat([mark, mark, table[:letters]])
-    weights["head.weight"] = torch.cat([none, end, rows[:letters]])
+    weights["head.weight"] = torch.cat([never, end, rows[:letters]])
     found.load_state_dict(weights)
+    return found.eval()
+
+
+def _four_taps(model: Model) -> Model:
+    """Returns the same model with the published convolutions; the older taps, which were not there, are 0."""
+    layers = [
+        replace(x, settings={**x.settings, "convolution": TAPS})
+        if 0 < x.settings.get("convolution", 0) < TAPS
+        else x
+        for x in model.config.layers
+    ]
+    found = Model(replace(model.config, layers=tuple(layers)))
+    weights = {
+        name: nn.functional.pad(value, (TAPS - value.shape[1], 0))
+        if name.endswith("convolution.weight")
+        else value
+        for name, value in model.state_dict().items()
+    }
+    found.to(weights["embedding.weight"].dtype).load_state_dict(weights)
     return found.eval()
 
 
@@ -220,30 +259,32 @@ def write_library_folder(
     model: Model,
     subject: SubjectRecord,
     *,
+    to: str = "huggingface",
     decode: Decode | None,
     note: Mapping[str, Any],
     card: Callable[[str, Compared | None], str],
     compared: Mapping[str, Any] | None = None,
 ) -> Compared | None:
-    """Writes a model as a folder of transformers, and returns on which words it answers as ours does.
+    """Writes a model as a folder of a library, and returns on which words it answers as ours does.
 
     Args:
         out: the folder to write.
         model: of the zoo.
         subject: its letters and its origin.
+        to: a name of `EXPORT_FORMS`.
         decode: from scores to answers.
         note: the content of nerode.json.
         card: makes the text of README.md from a piece of Python that loads the model, and the comparison.
         compared: settings of `compare`.
 
     Raises:
-        InputError: if transformers has no such model, or its own model answers otherwise.
+        InputError: if the library has no such model, or its own model answers otherwise.
     """
-    form, alphabet = library_form(model, subject), subject.letters.alphabet
+    form, alphabet = library_form(model, subject, to), subject.letters.alphabet
     config = {**form.config, "dtype": dtype_of(model)}
     tokens = {"begin": form.begin, "letters": list(form.letters), "scores": list(form.columns)}
     files: dict[str, Any] = {"config.json": config, NOTE_FILE: {**note, "tokens": tokens}}
-    if form.own_tokens:
+    if form.own_tokens and to != "mamba-ssm":
         generation = {"do_sample": True, **SPECIAL}
         files |= {"generation_config.json": generation}
         files |= tokenizer(Alphabet(alphabet), begins=form.begin is not None)
@@ -255,7 +296,7 @@ def write_library_folder(
                 place / name, json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
             )
         found = None
-        if importlib.util.find_spec(TRANSFORMERS) is not None:
+        if to == "huggingface" and importlib.util.find_spec(TRANSFORMERS) is not None:
             import transformers
 
             limits: dict[str, Any] = {"length": _LENGTH, **(compared or {})}
@@ -275,12 +316,21 @@ def write_library_folder(
                     cap=form.described.cap,
                     **limits,
                 )
-        write_atomically(place / CARD_FILE, card(_loading(form, alphabet), found))
+        write_atomically(place / CARD_FILE, card(_loading(form, alphabet, to), found))
     return found
 
 
-def _loading(form: LibraryForm, alphabet: tuple[str, ...]) -> str:
-    """The lines of Python that load a folder of transformers and read a word."""
+_LOADERS = {
+    "mamba-ssm": "import mamba_ssm.models.mixer_seq_simple as mamba_ssm\n\n"
+    'model = mamba_ssm.MambaLMHeadModel.from_pretrained("DIR", device="cuda").eval()\n',
+    "fla": 'import fla.models\n\nmodel = fla.models.MambaForCausalLM.from_pretrained("DIR").eval()\n',
+}
+
+
+def _loading(form: LibraryForm, alphabet: tuple[str, ...], to: str) -> str:
+    """The lines of Python that load a folder and read a word."""
+    if to in _LOADERS:
+        return _LOADERS[to]
     name = (form.config.get("architectures") or ["AutoModelForCausalLM"])[0]
     begin = [] if form.begin is None else [form.begin]
     word = [*begin, *form.letters[:2]]

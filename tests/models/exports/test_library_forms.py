@@ -14,9 +14,11 @@ from safetensors.torch import load_file
 
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
-from nerode.models import read_model, save_model
-from nerode.models.exports.whole_models import BEGIN, FIRST, answers_of, as_answers, write_export
+from nerode.models import Model, read_model, save_model
+from nerode.models.exports import Compared, write_library_folder
+from nerode.models.exports.library_forms import BEGIN, END, EXPORT_FORMS, FIRST, transformers_mamba
 from nerode.proofs.floats import load_architecture
+from nerode.records import NetworkEntry, SubjectRecord, TokenLetters
 from tests.models.walks import lawful_word, legal_table, published_model
 
 transformers = pytest.importorskip("transformers")
@@ -33,9 +35,36 @@ def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface"
     language = resolve_language(name)
     stored = out.parent / "stored"
     save_model(stored, published_model(language, architecture))
-    report = write_export(out, read_model(stored), language, to=to)
-    assert ("transformers" in report.compared) == (to == "huggingface")
+    found = written(out, read_model(stored), language, to=to)
+    assert (found is not None and found.same_bits) == (to == "huggingface")
     return language
+
+
+def written(out: Path, model: Model, language: Language, *, to: str = "huggingface") -> Compared | None:
+    letters = TokenLetters.numbered(language.alphabet.symbols)
+    subject = SubjectRecord(network=NetworkEntry(kind="zoo"), letters=letters)
+    return write_library_folder(
+        out,
+        model,
+        subject,
+        to=to,
+        decode=lambda scores: scores > 0.5,
+        note={},
+        card=lambda loading, _: loading,
+    )
+
+
+@torch.no_grad()
+def answers_of(model: Any, words: torch.Tensor) -> torch.Tensor:
+    """What a model of tokens says after each prefix (words, time + 1, letters + 1)."""
+    begin = torch.full((len(words), 1), BEGIN)
+    return as_answers(model(torch.cat([begin, words + FIRST], dim=1), use_cache=False).logits)
+
+
+def as_answers(logits: torch.Tensor) -> torch.Tensor:
+    """Which letters may follow, and last whether the word may end, by the signs of logits."""
+    legal = logits > 0
+    return torch.cat([legal[..., FIRST:], legal[..., END : END + 1]], dim=-1)
 
 
 def agrees(model: Any, language: Language, words: torch.Tensor) -> bool:
@@ -201,18 +230,23 @@ def test_mamba_ssm_has_the_shapes_of_its_mamba_2(tmp_path: Path) -> None:
     }
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     language = resolve_language("tomita-1")
     zoo = load_architecture(language, "mamba", surroundings="zoo", seconds=0)
     with pytest.raises(InputError, match="--surroundings published"):
-        write_export(tmp_path / "a", zoo, language, to="huggingface")
-    with pytest.raises(InputError, match="loads no model of gla"):
-        write_export(
-            tmp_path / "a", load_architecture(language, "gla", seconds=0), language, to="huggingface"
-        )
-    with pytest.raises(InputError, match="fla loads no model of mamba-2"):
-        write_export(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
-    wrong = published_model(resolve_language("tomita-2"), "mamba")
-    with pytest.raises(InputError, match="disagrees with the language"):
-        write_export(tmp_path / "a", wrong, language, to="huggingface")
+        written(tmp_path / "a", zoo, language)
+    with pytest.raises(InputError, match="transformers has no language model of gla"):
+        written(tmp_path / "a", load_architecture(language, "gla", seconds=0), language)
+    with pytest.raises(InputError, match="fla has no language model of mamba-2"):
+        written(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
+
+    def damaged(tokens: Model) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        weights, config = transformers_mamba(tokens)
+        return weights | {"lm_head.weight": -weights["lm_head.weight"]}, config
+
+    monkeypatch.setitem(EXPORT_FORMS["huggingface"], "mamba", damaged)
+    with pytest.raises(
+        InputError, match="answers otherwise than nerode's module after 0; nothing was written"
+    ):
+        written(tmp_path / "a", published_model(language, "mamba"), language)
     assert not (tmp_path / "a").exists()
