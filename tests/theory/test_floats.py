@@ -326,3 +326,117 @@ def test_signs_behind_a_write_stay() -> None:
             np.where(writes, random.choice([127, 128, 200, 700, 2_753, 2_900, 3_060, 4_000], 400), wait) - 1
         )
         assert (np.sign(re) == last).all()
+
+
+def counted_depth(
+    word: npt.NDArray[np.int64], most: int, dtype: type[np.floating]
+) -> tuple[list[bool], list[bool]]:
+    """Whether each prefix is in d-most, by a counter and a tally in floats, and by the language."""
+    depth, tally, right, alive, found, expected = dtype(0), dtype(0), 0, True, [], []
+    zero, one = dtype(0), dtype(1)
+    for step in word:
+        depth = dtype(depth + dtype(step))
+        below, above = dtype(-depth), dtype(depth - dtype(most))
+        outside = max(below, zero) - max(dtype(below - one), zero)
+        outside = dtype(outside + dtype(max(above, zero) - max(dtype(above - one), zero)))
+        tally = dtype(tally + outside)
+        right += int(step)
+        alive = alive and 0 <= right <= most
+        found.append(bool(tally == 0 and depth == 0))
+        expected.append(alive and right == 0)
+    return found, expected
+
+
+def test_a_counted_depth_and_a_tally_that_stops() -> None:
+    """float-bounded-depth in float16, where sums stop at 2,048: errors at all places, and the last depth."""
+    rng = np.random.default_rng(15)
+    for most in (1, 3, 200):
+        for place in (0, 7, 2_100):
+            valid = np.where(np.arange(place + place % 2) % 2, -1, 1)
+            error = np.array([[-1], [1] * (most + 1)][rng.integers(0, 2)]) if place else np.array([-1])
+            drift = np.where(rng.random(6_000) < rng.choice([0.1, 0.5, 0.9]), 1, -1)
+            found, expected = counted_depth(np.concatenate([valid, error, drift]), most, np.float16)
+            assert found == expected
+            assert any(expected) == bool(place)
+    # Depth 2,049 is no float16: the first depth for which a counter of one number does not do.
+    for most, exact in ((2_047, True), (2_048, False)):
+        found, expected = counted_depth(np.repeat([1, -1], most + 1), most, np.float16)
+        assert (found == expected) == exact
+
+
+def once_flags(table: npt.NDArray[np.int64], word: npt.NDArray[np.int64], dtype: type[np.floating]) -> int:
+    """The state of a partially ordered automaton, by sums with gate 1: "entered" and "left", level by level.
+
+    States are numbered so that moves go up. A sum before the letter is the sum less its write.
+    """
+    one = dtype(1)
+    entered, left = [dtype(i == 0) for i in range(len(table))], [dtype(0)] * len(table)
+    for letter in word:
+        inside: list[bool] = []
+        for state in range(len(table)):
+            comes = any(inside[p] and table[p, letter] == state for p in range(state))
+            entered[state] = dtype(entered[state] + dtype(comes))
+            was_entered = entered[state] - dtype(comes) > 0
+            # The write of "left" is settled by the letter and by "entered": it comes again, and does no harm.
+            leaves = bool(was_entered and table[state, letter] != state)
+            left[state] = dtype(left[state] + dtype(leaves))
+            inside.append(bool(was_entered and not left[state] - dtype(leaves) > 0))
+    assert max(*entered, *left) <= 2 ** (np.finfo(dtype).nmant + 1)
+    assert all(e in (0, one) for e in entered)
+    return next(s for s in range(len(table)) if entered[s] > 0 and not left[s] > 0)
+
+
+def test_sums_that_stop_tell_once() -> None:
+    """isometries-tell-once on random partially ordered automata, beyond the 2,048 where sums stop."""
+    rng = np.random.default_rng(16)
+    for _ in range(4):
+        states, letters = int(rng.integers(3, 6)), int(rng.integers(2, 4))
+        table = np.array([[rng.integers(q, states) for _ in range(letters)] for q in range(states)])
+        for length in (3, 10, 2_600):
+            word, state = rng.integers(0, letters, length), 0
+            for letter in word:
+                state = int(table[state, letter])
+            assert once_flags(table, word, np.float16) == state
+
+
+def step_of(kind: str, gate: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """Gate and write of a diagonal layer for one letter."""
+    a = (1 / (1 + np.exp(-gate))).astype(np.float16)
+    writes = {"gla": value, "mingru": (1 - a) * value, "griffin": np.sqrt(1 - a * a) * value}
+    if kind == "signed":
+        return (2 * a - 1).astype(np.float16), value
+    return a, writes[kind].astype(np.float16)
+
+
+def period_of(kinds: list[str], seed: int) -> int:
+    """The period in which the float states of a random stack come back on the powers of a word."""
+    rng = np.random.default_rng(seed)
+    size = 3
+    letters = rng.normal(size=(2, size)).astype(np.float16)
+    maps = [rng.normal(size=(3, size, size)).astype(np.float16) for _ in kinds]
+    scale = [np.float16(rng.choice([1, 4, 20])) for _ in kinds]
+    states = [rng.normal(size=size).astype(np.float16) for _ in kinds]
+    word, seen = rng.integers(0, 2, rng.integers(1, 4)), dict[bytes, int]()
+    for turn in range(40_000):
+        for letter in word:
+            x = letters[letter]
+            for i, kind in enumerate(kinds):
+                a, write = step_of(kind, scale[i] * (maps[i][0] @ x), maps[i][1] @ x)
+                states[i] = (a * states[i]).astype(np.float16) + write
+                y = np.maximum(maps[i][2] @ states[i], np.float16(0))
+                x = x + y / (np.float16(1) + np.abs(y).max())
+        key = b"".join(h.tobytes() for h in states)
+        if key in seen:
+            return turn - seen[key]
+        seen[key] = turn
+    raise AssertionError("the states did not come back")
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_stacks_of_several_recurrences_settle() -> None:
+    """hybrid-floats-no-periods without attention; with a signed gate in the stack some alternate."""
+    kinds = ("gla", "mingru", "griffin")
+    for seed in range(12):
+        chosen = [kinds[i] for i in np.random.default_rng(seed).permutation(3)]
+        assert period_of(chosen, seed) == 1
+    assert any(period_of(["gla", "signed", "griffin"], seed) > 1 for seed in range(40))

@@ -18,9 +18,11 @@ from nerode.languages import (
     difference,
     intersection,
     minimise,
+    resolve_language,
     union,
 )
-from nerode.verdict import ARCHITECTURES, Sense, Status, VerdictTable, decide
+from nerode.verdict import ARCHITECTURES, Sense, Status, VerdictTable, collect_facts, decide, verdict_for
+from nerode.verdict.architectures import find_architecture
 from tests.verdict.oracle import random_automaton
 
 FEW = [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 300))]
@@ -103,3 +105,29 @@ def test_what_does_the_parts_of_a_language_does_the_language(seed: int) -> None:
     for cell in CELLS:
         if table(inside)[cell].status is table(outside)[cell].status is Status.YES:
             assert table(whole)[cell].status is not Status.NO, (cell, table(whole)[cell].theorem)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "parity",
+        "dyck-2",
+        pytest.param("d-2", marks=pytest.mark.slow),
+        pytest.param("s3", marks=pytest.mark.slow),
+    ],
+)
+def test_a_stack_does_what_its_parts_do(name: str) -> None:
+    """Layers of the other kind may be idle; robust systems have noise in all layers."""
+    language = resolve_language(name)
+    single = [row.name for row in ARCHITECTURES.values() if not row.properties.parts]
+    for task in EITHER_WAY:
+        facts = collect_facts(language, task=task)
+        for sense in (Sense.EXACT, Sense.FINITE_PRECISION, Sense.IEEE):
+            alone = {part: verdict_for(facts, ARCHITECTURES[part], sense) for part in single}
+            for parts in itertools.combinations(single, 2):
+                found = verdict_for(facts, find_architecture("+".join(parts)), sense)
+                able = [part for part in parts if alone[part].mark.startswith("✓")]
+                if any(not alone[part].conditional_on for part in able):
+                    assert found.status is Status.YES, (parts, sense)
+                elif able:
+                    assert found.status is Status.YES or found.conditional_on, (parts, sense)

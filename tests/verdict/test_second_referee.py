@@ -61,7 +61,13 @@ def test_w5_sums_in_order_leave_no_assumption_behind() -> None:
     assert "maps between layers" in verdict("a5", "transformer-nope", "exact").conditional_on
 
 
-EQUAL = [("d-2", "(a(ab)*b)*"), ("(aa)*|(aa)*", "(aa)*"), ("d-1", "(ab)*")]
+EQUAL = [
+    ("d-2", "(a(ab)*b)*"),
+    ("(b(ba)*a)*", "(a(ab)*b)*"),
+    ("(x(xy)*y)*", "(a(ab)*b)*"),
+    ("(aa)*|(aa)*", "(aa)*"),
+    ("d-1", "(ab)*"),
+]
 
 
 @pytest.mark.parametrize("architecture", ["aussm", "orthogonal", "s4d"])
@@ -70,7 +76,13 @@ def test_w3_one_language_has_one_answer(architecture: str) -> None:
         for sense in ("exact", FINITE, "ieee"):
             named, other = (verdict(text, architecture, sense) for text in (name, pattern))
             assert (named.status, bool(named.conditional_on)) == (other.status, bool(other.conditional_on))
+            assert (named.theorem, named.size) == (other.theorem, other.size)
     assert verdict("(a(ab)*b)*", architecture).status == "yes"
+
+
+def test_w3_what_the_compiler_writes_by_its_name_has_the_mark_in_other_forms() -> None:
+    assert verdict("d-2", "aussm", task="predict").mark == "✓"
+    assert verdict("(a(ab)*b)*", "aussm", task="predict").mark == "✓†"
 
 
 @pytest.mark.parametrize("architecture", ["aussm", "orthogonal"])

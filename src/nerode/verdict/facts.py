@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,15 +97,19 @@ class Facts:
         return self.language.machine.num_counters if isinstance(self.language, CounterLanguage) else None
 
     def parameters_in(self, family: str) -> Mapping[str, int] | None:
-        """Returns the parameters of the member of a family that the language is, by name or by automaton."""
+        """Returns the parameters of the member of a family that the language is, by name or by automaton.
+
+        Letters may have other names; of two letters, either may come first.
+        """
         if self.language.family == family:
             return self.language.parameters
         if self.automaton is None:
             return None
         name = f"family {family}"
         if name not in self.found:
+            forms = _up_to_names(self.automaton)
             members = (resolve_language(text) for text in _members(family, self.automaton))
-            equal = (m for m in members if minimise(m.dfa(self.budget.start())) == minimise(self.automaton))
+            equal = (m for m in members if not forms.isdisjoint(_up_to_names(m.dfa(self.budget.start()))))
             self.found[name] = next((dict(m.parameters) for m in equal), None)
         found: Mapping[str, int] | None = self.found[name]  # type: ignore[assignment]
         return found
@@ -444,6 +448,13 @@ class Facts:
         }
 
 
+def _up_to_names(dfa: Dfa) -> set[tuple[object, ...]]:
+    """The minimal automaton without its letters' names, and that of two letters in the other order."""
+    columns = [dfa.transitions] + [dfa.transitions[:, ::-1]] * (dfa.num_letters == 2)
+    forms = (minimise(replace(dfa, transitions=table)) for table in columns)
+    return {(form.transitions.tobytes(), form.start, form.accepting.tobytes()) for form in forms}
+
+
 def _members(family: str, dfa: Dfa) -> Iterator[str]:
     """Names of the members of a family that have as many letters and states as an automaton."""
     states, kinds = dfa.num_states, dfa.num_letters // 2
@@ -563,6 +574,7 @@ counts_decide = LanguageCondition(
     ),
 )
 bounded_dyck = member_of("bounded-dyck", "a bounded Dyck language")
+named_bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language by its name")
 flip_flop = member_of("flip-flop", "the flip-flop language")
 offset_counting = member_of("offset-counting", "offset counting")
 bracket_stack = of_family({"dyck"}, "a Dyck language with several kinds of brackets")

@@ -36,7 +36,7 @@ from nerode.verdict.facts import (
     bounded_dyck,
     bracket_stack,
     counter_machine,
-    of_family,
+    named_bounded_dyck,
     regular,
     solvable,
 )
@@ -65,13 +65,17 @@ from nerode.verdict.theorems.base import (
 
 _GROWING = "a map between layers with exp, 4ᵗ of the count t: tame, but no ReLU network"
 
-named_bounded_dyck = of_family({"bounded-dyck"}, "a bounded Dyck language by its name")
-
 one_kind_bounded = LanguageCondition(
     "a bounded Dyck language with one kind of brackets",
     lambda f: (f.parameters_in("bounded-dyck") or {}).get("k") == 1,
 )
 
+_one_kind_below_format = LanguageCondition(
+    "a bounded Dyck language with one kind of brackets, of a depth below 2^p in a format of p bits",
+    lambda f: (
+        one_kind_bounded(f) and (f.parameters_in("bounded-dyck") or {})["depth"] < f.exact_integers_below
+    ),
+)
 
 _held_back = counts_by(WayOfCounting.BOUNDED, WayOfCounting.TIED, WayOfCounting.NONE)
 """Layers whose counters the record has in no sense."""
@@ -206,18 +210,31 @@ ROWS = (
         name="bounded-depth-by-counting",
         bits=Bits.LOGARITHMIC,
         statement="With gates of 1 the depth is a counter, and a tally of errors is never 0 again: brackets "
-        "of one kind and bounded depth, in floats too, where both stop at a power of two.",
+        "of one kind and bounded depth.",
         language=one_kind_bounded,
         architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
         over_the_reals=exact_gates,
-        senses=EXACT | FINITE | IEEE,
+        senses=EXACT | FINITE,
         model=MARGIN,
-        assumptions=("a gate of exactly 1 while the write is ±1: in the limit, or by rounding",),
+        assumptions=("a gate of exactly 1 while the write is ±1: at finite precision in the limit",),
+        reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
+        size=lambda f, a: Size(layers=2, width=1),
+        no_network=(NoNetwork(reason=BY_NAME, language=~named_bounded_dyck),),
+    ),
+    yes(
+        name="float-bounded-depth",
+        statement="In a format of p bits a depth below 2^p is a sum that is exact up to the first error, and "
+        "a tally of errors stops at a power of two, which is not 0.",
+        language=_one_kind_below_format,
+        architecture=linear & can_hold & counts_by(WayOfCounting.FREE) & plain_state,
+        senses=IEEE,
+        model=FLOATS,
+        assumptions=("a gate of exactly 1 while the write is ±1, by rounding",),
         reason=lambda f: "the depth is a counter, and the first error is tallied for ever",
         size=lambda f, a: Size(layers=2, width=1),
         no_network=(
             NoNetwork(reason=BY_NAME, language=~named_bounded_dyck),
-            NoNetwork(reason=NO_TALLY, language=_recognised, senses=IEEE),
+            NoNetwork(reason=NO_TALLY, language=_recognised),
         ),
     ),
     no(

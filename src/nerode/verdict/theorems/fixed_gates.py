@@ -37,6 +37,7 @@ from nerode.verdict.facts import (
     in_class,
     length_only,
     letter_decides,
+    named_bounded_dyck,
     offset_counting,
     one_letter_counter,
     overwrites,
@@ -75,7 +76,7 @@ from nerode.verdict.theorems.base import (
     no,
     yes,
 )
-from nerode.verdict.theorems.counting import named_bounded_dyck, one_kind_bounded
+from nerode.verdict.theorems.counting import one_kind_bounded
 from nerode.verdict.theorems.groups import series_size
 
 sign_group = with_group(

@@ -21,9 +21,10 @@ from nerode.verdict.classes import (
     plain_state,
     unit_gates,
 )
-from nerode.verdict.facts import Facts, bounded_dyck, flip_flop, regular, star_free
+from nerode.verdict.facts import Facts, bounded_dyck, flip_flop, named_bounded_dyck, regular, star_free
 from nerode.verdict.records import Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
+    BY_NAME,
     CAST,
     EXACT,
     FINITE,
@@ -32,6 +33,7 @@ from nerode.verdict.theorems.base import (
     IEEE,
     SARROF,
     TAME,
+    NoNetwork,
     hybrid_of,
     no,
     yes,
@@ -208,6 +210,7 @@ ROWS = (
         ),
         reason=lambda f: "depth counter and one register per depth, no stack",
         size=_bounded_dyck_size,
+        no_network=(NoNetwork(reason=BY_NAME, language=~named_bounded_dyck),),
     ),
     yes(
         name="flip-flop-two-layers",
