@@ -40,7 +40,7 @@ LINES = {
     "sweeps": 1_083,
     "tasks": 3_727,
     "training": 3_330,
-    "verdict": 5_356,
+    "verdict": 5_389,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
