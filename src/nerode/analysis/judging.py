@@ -16,7 +16,8 @@ from safetensors.torch import save
 from torch import nn
 
 from nerode.analysis.settle.keeping import keep_end
-from nerode.analysis.settle.settling import failing_tests, subject_of_task
+from nerode.analysis.settle.settling import failing_tests
+from nerode.analysis.subject import subject_of_task
 from nerode.core import Budget, InputError
 from nerode.languages import LanguageQuestion, Question
 from nerode.models import Model, dtype_of

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion, is_member, letter_network, question_of
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.extraction.oracle import Machine, is_member
+from nerode.analysis.subject import LoadedNetwork, asked_subject
 from nerode.core import InputError, stream
 from nerode.languages import END, NOTHING
 from nerode.models import Model
@@ -133,29 +132,22 @@ def answer_words(subject: LoadedNetwork, texts: Iterable[str]) -> Iterator[dict[
     Raises:
         InputError: for a symbol that is no letter.
     """
-    question = None if subject.task is None else question_of(subject.task)
-    written = subject.subject
-    if question is None and written is not None and written.question is not None and written.reading:
-        question = NetworkQuestion(target=written.question, reading=written.reading)
-    model = subject.model if subject.task is None else letter_network(subject.model, subject.task)
-    machine = None if question is None else Machine(model, question)
+    asked = asked_subject(subject)
+    machine = None if asked is None else Machine(asked)
     for text in texts:
-        if machine is None or question is None:
-            yield _likeliest(subject, text)
-        else:
-            yield _answer(machine, question, text)
+        yield _likeliest(subject, text) if machine is None else _answer(machine, text)
 
 
-def _answer(machine: Machine, question: NetworkQuestion, text: str) -> dict[str, Any]:
-    word = question.alphabet.encode(text)
+def _answer(machine: Machine, text: str) -> dict[str, Any]:
+    word = machine.alphabet.encode(text)
     (outputs,) = machine.traces([word])
-    if question.kind == "class":
-        return {"word": question.alphabet.decode(word), "accept": None, "next": [], "class": outputs[-1]}
+    if machine.kind == "class":
+        return {"word": machine.alphabet.decode(word), "accept": None, "next": [], "class": outputs[-1]}
     follows = [[] if output == NOTHING else output.split(" ") for output in outputs]
     return {
-        "word": question.alphabet.decode(word),
-        "accept": is_member(outputs[-1], question.kind),
-        "next": follows if question.kind == "prediction" else [],
+        "word": machine.alphabet.decode(word),
+        "accept": is_member(outputs[-1], machine.kind),
+        "next": follows if machine.kind == "prediction" else [],
     }
 
 

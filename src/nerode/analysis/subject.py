@@ -5,6 +5,7 @@ Of models that were not made here: the scores of an imported one, a check of own
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,12 +17,13 @@ from torch import nn
 
 from nerode.core import FormatError, InputError, to_mapping
 from nerode.kernel import LANGUAGE_FILE
-from nerode.languages import Language
+from nerode.languages import Language, Question, title_of
 from nerode.models import Model, is_stateful
 from nerode.models.network_module import load_model
 from nerode.network import Network
 from nerode.proofs import read_language, read_network
-from nerode.proofs.replay import Subject, open_subject
+from nerode.proofs.floats import SignalModule
+from nerode.proofs.replay import Subject, make_subject, open_subject
 from nerode.records import (
     RESULT,
     SUBJECT_FILE,
@@ -30,16 +32,18 @@ from nerode.records import (
     ImportOrigin,
     ModelSpec,
     OptimiserSpec,
+    Reading,
     RunRecord,
     RunSpec,
     TaskConfig,
+    TokenLetters,
     TrainSpec,
     extrapolates_to,
     first_failing_length,
     read_run,
     untrusted_code,
 )
-from nerode.tasks import Prediction, Recognition, Task, build_task, complete_task
+from nerode.tasks import Prediction, Recognition, Task, automaton_of, build_task, complete_task
 from nerode.training import (
     Build,
     declared_theory,
@@ -109,6 +113,80 @@ class LoadedNetwork:
         if spec is None or self.task is None:
             raise InputError(f"{self.name} was not trained here; there is no untrained one to compare with")
         return spec_model(spec.model, self.task, seed=spec.run.seed, build=self.build).eval()
+
+
+def name_of_goal(subject: LoadedNetwork) -> str:
+    """Returns the name of what a network should do; one that a file gives only if it stands for it."""
+    if subject.language is not None:
+        return title_of(subject.language)
+    if subject.task is not None:
+        return subject.task.name
+    assert subject.subject is not None
+    return subject.subject.about
+
+
+def to_subject(subject: LoadedNetwork, *, weights: str = "") -> Subject:
+    """Returns a network with the question of its task.
+
+    Args:
+        subject: the network with its task.
+        weights: the SHA-256 of its tensors; by default that of its folder.
+    """
+    assert subject.task is not None
+    stored = subject.subject
+    asked = subject_of_task(
+        subject.model,
+        subject.task,
+        weights=weights or ("" if stored is None else stored.weights),
+        longest=None if stored is None else stored.letters.longest,
+    )
+    return replace(asked, name=subject.name, title=name_of_goal(subject))
+
+
+def subject_of_task(
+    model: nn.Module, task: Task, *, weights: str = "", longest: int | None = None
+) -> Subject:
+    """Returns a module with the question of a task; none where a task asks nothing about single words.
+
+    Args:
+        model: in evaluation mode; a feature is read as the letters 0 and 1.
+        task: what it should do.
+        weights: the SHA-256 of its tensors.
+        longest: the largest number of letters that may be read; None for any.
+    """
+    question: Question | None = None
+    reading: Reading | None = None
+    language, answers, letters = None, None, TokenLetters()
+    with contextlib.suppress(InputError):
+        question, reading = task.question(), task.reading()
+        letters = replace(TokenLetters.numbered(question.alphabet.symbols), longest=longest)
+        automaton = automaton_of(task)
+        language, answers = automaton.language, automaton.answers
+    return make_subject(
+        task.name,
+        about=task.name,
+        module=model if task.features is None else SignalModule(model),
+        question=question,
+        reading=reading,
+        letters=letters,
+        language=language,
+        answers=answers,
+        weights=weights,
+    )
+
+
+def asked_subject(subject: LoadedNetwork) -> Subject | None:
+    """Returns a network with the question of its task, or else of its folder; None if nothing is asked of it.
+
+    Raises:
+        InputError: if its task asks nothing about single words.
+    """
+    if subject.task is not None:
+        _ = subject.task.question()
+        return to_subject(subject)
+    stored = subject.subject
+    asked = stored is not None and stored.question is not None and stored.reading is not None
+    return stored if asked else None
 
 
 def trained_network(source: Any) -> LoadedNetwork:

@@ -17,8 +17,7 @@ from nerode.analysis.aspects.metric_automata import (
     smallest_between,
 )
 from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import question_of
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, subject_of_task
 from nerode.core import InputError
 from nerode.models.architectures import Orthogonal
 from nerode.records import TaskConfig
@@ -87,7 +86,7 @@ def test_the_bound_of_a_robust_linear_recurrence() -> None:
 def test_states_with_windows_are_stepped_as_the_model_steps_them() -> None:
     task = build_task(TaskConfig(name="flip-flop"))
     model = nr.build_model(nr.model_config("mamba", letters=5, outputs=2, width=8), seed=0).eval()
-    machine = Machine(model, question_of(task))
+    machine = Machine(subject_of_task(model, task))
     word = [0, 4, 2, 3, 2, 3, 1, 4]
     states, state = machine.initial(), model.initial_state(1)
     for letter in word:

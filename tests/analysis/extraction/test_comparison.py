@@ -6,17 +6,16 @@ from hypothesis import given, strategies as st
 
 import nerode as nr
 from nerode.analysis.extraction.comparison import acceptor, find_difference, theory_of
-from nerode.analysis.extraction.question import NetworkQuestion, language_question
+from nerode.analysis.extraction.oracle import question_about
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import OUTSIDE, UNASKED, Alphabet, LanguageQuestion, Moore, MooreQuestion
 from nerode.languages.operations import distinguishing_word
-from nerode.records import Reading
 
 AB = Alphabet(("a", "b"))
 
 
 def machine_of(name: str, kind: str = "acceptance") -> Moore:
-    target = language_question(nr.language(name), kind).target  # type: ignore[arg-type]
+    target = question_about(nr.language(name), kind)  # type: ignore[arg-type]
     alphabet = nr.language(name).alphabet
     return Moore.explore(alphabet, target.initial(), target.advance, target.answer).minimise()
 
@@ -69,23 +68,21 @@ def test_a_search_ends_with_the_budget() -> None:
 
 
 def test_theory_warns_of_what_an_architecture_cannot_hold() -> None:
-    question = language_question(nr.language("parity"), "acceptance")
-    found = theory_of(machine_of("parity"), question, ("mamba",))
+    found = theory_of(machine_of("parity"), "acceptance", ("mamba",))
     assert found.status == "no"
     assert found.groups == ("Z2",)
     assert "Z2" in found.warning
     assert "mamba" in found.warning
-    assert theory_of(machine_of("parity"), question, ("mamba-signed",)).warning == ""
-    mixed = theory_of(machine_of("parity"), question, ("mamba", "lstm"))
+    assert theory_of(machine_of("parity"), "acceptance", ("mamba-signed",)).warning == ""
+    mixed = theory_of(machine_of("parity"), "acceptance", ("mamba", "lstm"))
     assert mixed.status is None
     assert "several kinds" in mixed.reason
 
 
 def test_classes_have_the_algebra_of_their_machine() -> None:
     three = Moore.explore(AB, 0, lambda q, letter: (q + letter) % 3, str)
-    question = NetworkQuestion(target=MooreQuestion("count", three), reading=Reading.by_name(3))
     assert acceptor(three, "class").num_states == 3
-    assert theory_of(three, question, ()).groups == ("Z3",)
+    assert theory_of(three, "class", ()).groups == ("Z3",)
     silent = Moore(alphabet=AB, transitions=np.zeros((1, 2), int), start=0, outputs=(UNASKED,))
     with pytest.raises(InputError, match="never answers"):
         acceptor(silent, "class")

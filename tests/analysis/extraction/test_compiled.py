@@ -7,8 +7,7 @@ import pytest
 import nerode as nr
 from nerode.analysis.extraction.extraction import close_network, extract
 from nerode.analysis.extraction.learning import HypothesisTest
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import language_question
+from nerode.analysis.extraction.oracle import Machine, subject_about
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages import answer_text
@@ -53,9 +52,9 @@ def test_one_changed_weight_gives_the_word_on_which_it_fails() -> None:
     )
     assert found.difference is not None
     language, word = nr.language("tomita-4"), found.difference.word
-    said = Machine(subject.model, language_question(language, "prediction")).traces(
+    (said,) = Machine(subject_about("broken", subject.model, language)).traces(
         [language.alphabet.encode(word)]
-    )[0]
+    )
     right = [" ".join(legal.names(language.alphabet)) or "∅" for legal in language.legal_along(word)]
     assert said[-1] == answer_text(found.difference.got)
     assert right[-1] == answer_text(found.difference.expected)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nerode.analysis.extraction.question import question_of
 from nerode.core import InputError
 from nerode.languages import OUTSIDE, UNASKED
 from nerode.records import TaskConfig
@@ -30,16 +29,16 @@ TASKS = {
 @pytest.mark.parametrize("name", TASKS)
 def test_answers_are_the_targets_of_the_task(name: str) -> None:
     task = build_task(TaskConfig(name=name))
-    question = question_of(task)
+    question, reading = task.question(), task.reading()
     batch = task.sample(TASKS[name], 40, np.random.default_rng(0))
     checked = 0
     for word, targets, mask in zip(batch.inputs.tolist(), batch.targets, batch.mask.tolist(), strict=True):
-        configuration = question.target.initial()
+        configuration = question.initial()
         for letter, target, counts in zip(word, targets, mask, strict=True):
-            configuration = question.target.advance(configuration, letter)
-            answer = question.target.answer(configuration)
-            bits = target.tolist() if task.targets_are_bits else question.reading.table[int(target)]
-            expected = question.target.text(tuple(bits))
+            configuration = question.advance(configuration, letter)
+            answer = question.answer(configuration)
+            bits = target.tolist() if task.targets_are_bits else reading.table[int(target)]
+            expected = question.text(tuple(bits))
             assert answer != OUTSIDE
             if counts:
                 assert answer == expected
@@ -51,6 +50,6 @@ def test_answers_are_the_targets_of_the_task(name: str) -> None:
 
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(InputError, match="does not ask for the answers of an automaton"):
-        question_of(build_task(TaskConfig(name="copying")))
+        build_task(TaskConfig(name="copying")).question()
     with pytest.raises(InputError, match="blanks"):
-        question_of(build_task(TaskConfig(name="s5-four-tokens")))
+        build_task(TaskConfig(name="s5-four-tokens")).question()

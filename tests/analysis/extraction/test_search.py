@@ -22,8 +22,7 @@ from nerode.analysis.extraction.learning import (
     systematic_words,
     telling_words,
 )
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import language_question
+from nerode.analysis.extraction.oracle import Machine, subject_about
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import InputError, UnknownName
 from nerode.languages import LanguageQuestion, Moore
@@ -37,7 +36,7 @@ from .trained import trained
 def compiled(name: str) -> Machine:
     language = nr.language(name)
     model = load_model(nr.compile_language(language, to="lstm")).eval()
-    return Machine(model, language_question(language, "prediction"))
+    return Machine(subject_about(name, model, language))
 
 
 @pytest.mark.parametrize("wrong", ["tomita-1", "tomita-2", "tomita-3", "tomita-6", "tomita-7"])

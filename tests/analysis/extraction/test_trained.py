@@ -10,9 +10,8 @@ import torch
 import nerode as nr
 from nerode.analysis.extraction.extraction import extract
 from nerode.analysis.extraction.learning import HypothesisTest
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import language_question, letter_network, question_of
-from nerode.analysis.subject import LoadedNetwork, trained_network
+from nerode.analysis.extraction.oracle import Machine, subject_about
+from nerode.analysis.subject import LoadedNetwork, subject_of_task, to_subject, trained_network
 from nerode.core import InputError
 from nerode.languages import answer_text
 from nerode.languages.operations import distinguishing_word
@@ -54,7 +53,7 @@ def test_a_changed_network_gives_a_word_on_which_it_really_fails() -> None:
     )
     assert found.difference is not None
     assert subject.task is not None
-    machine = Machine(broken, question_of(subject.task))
+    machine = Machine(subject_of_task(broken, subject.task))
     letters = nr.language("tomita-2").alphabet.encode(found.difference.word)
     assert machine.traces([letters])[0][-1] == answer_text(found.difference.got)
     assert "$" in found.difference.got
@@ -64,8 +63,7 @@ def test_a_changed_network_gives_a_word_on_which_it_really_fails() -> None:
 def test_words_by_steps_and_by_sequences_are_answered_alike() -> None:
     subject = trained("predict-tomita-2")
     assert subject.task is not None
-    question = question_of(subject.task)
-    stepped, whole = Machine(subject.model, question), Machine(subject.model, question)
+    stepped, whole = Machine(to_subject(subject)), Machine(to_subject(subject))
     whole.sees_states = False
     words = [(), (1,), (0,), (1, 0, 1), (1, 1, 0), (1, 0) * 8, (1, 0, 0, 1)]
     assert stepped.traces(words) == whole.traces(words)
@@ -80,9 +78,9 @@ def test_words_by_steps_and_by_sequences_are_answered_alike() -> None:
 def test_a_network_of_other_letters_is_refused() -> None:
     subject = trained("predict-tomita-2")
     with pytest.raises(InputError, match="letters"):
-        Machine(subject.model, language_question(nr.language("flip-flop"), "prediction"))
+        Machine(subject_about("net", subject.model, nr.language("flip-flop")))
     with pytest.raises(InputError, match="scores"):
-        Machine(subject.model, language_question(nr.language("tomita-2"), "acceptance"))
+        Machine(subject_about("net", subject.model, nr.language("tomita-2"), "acceptance"))
     with pytest.raises(InputError, match="--target"):
         extract(LoadedNetwork(name="net", model=subject.model))
     with pytest.raises(InputError, match="over these"):
@@ -125,8 +123,7 @@ def test_a_network_that_reads_a_signal_is_asked_about_off_and_on() -> None:
     subject = trained_network(train(spec))
     found = extract(subject, probe=SHORT, held_out=SHORT)
     assert found.machine.alphabet.symbols == ("0", "1")
-    question = question_of(subject.task)
-    machine = Machine(letter_network(subject.model, subject.task), question)
+    machine = Machine(to_subject(subject))
     signal = [0] * 5 + [1] * 3 + [0] * 5
     (outputs,) = machine.traces([tuple(signal)])
     scores, _ = subject.model(torch.tensor(signal, dtype=torch.float32).reshape(1, -1, 1))

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 import nerode as nr
-from nerode.analysis.extraction.question import NetworkQuestion, letter_network, question_of
 from nerode.analysis.settle import settle
-from nerode.analysis.settle.settling import failing_examination, to_subject
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.settle.settling import failing_examination
+from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget, InputError, stream
 from nerode.kernel import PREDICT, TRACK, Certificate, Failure, certificate_to_json, language_claim
 from nerode.languages import (
@@ -73,24 +72,17 @@ def parity_machine() -> Moore:
     return Moore.explore(Alphabet(("0", "1")), 0, lambda state, letter: (state + letter) % 2, str)
 
 
-def asked(subject: LoadedNetwork) -> tuple[nn.Module, NetworkQuestion]:
-    """The network that reads letters, and its question."""
-    return letter_network(subject.model, subject.task), question_of(subject.task)
-
-
 def search(subject: LoadedNetwork) -> FloatVerdict:
     """What a search of all float states finds."""
-    module, question = asked(subject)
-    return certify_module(
-        module, question.target, decode=decoder(question.reading), budget=Budget(seconds=30)
-    )
+    asked = to_subject(subject)
+    return certify_module(asked.module, asked.asked, decode=decoder(asked.reading), budget=Budget(seconds=30))
 
 
 def replay(subject: LoadedNetwork, certificate: Certificate) -> Failure | None:
     """Why a certificate does not hold for a network, if it does not."""
-    module, question = asked(subject)
-    again = {"decode": decoder(question.reading), "budget": Budget(seconds=30)}
-    return recheck_module(module, question.target, certificate, **again)
+    asked = to_subject(subject)
+    again = {"decode": decoder(asked.reading), "budget": Budget(seconds=30)}
+    return recheck_module(asked.module, asked.asked, certificate, **again)
 
 
 def perfect(name: str, *, leak: float = 1.0, settings: dict[str, object] | None = None) -> LoadedNetwork:
@@ -278,7 +270,7 @@ def test_a_wrongly_named_class_is_refuted_and_its_certificate_refused(name, forg
     assert found.refutation is not None
     assert found.refutation.expected != found.refutation.got
     honest = search(correct).certificate
-    module = asked(subject)[0]
+    module = to_subject(subject).module
     evidence = {**honest.evidence["bit-closure"], "module": fingerprint(module)}
     forged = replace(honest, network=fingerprint(module), evidence={"bit-closure": evidence})
     failure = replay(subject, forged)

@@ -9,10 +9,9 @@ import pytest
 import torch
 
 import nerode as nr
-from nerode.analysis.extraction.question import question_of
+from nerode.analysis.extraction.oracle import read_texts
 from nerode.analysis.settle import SettleSettings, settle
-from nerode.analysis.settle.settling import to_subject
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
@@ -30,14 +29,15 @@ def subject_of(task: str, model: torch.nn.Module, **settings: object) -> LoadedN
 
 def brute_force(subject: LoadedNetwork, longest: int) -> tuple[int, ...] | None:
     """The first shortest word on which the network and the task differ, by all words."""
-    question = question_of(subject.task)
+    asked = to_subject(subject)
+    question = asked.asked
     for length in range(1, longest + 1):
         for word in itertools.product(range(len(question.alphabet)), repeat=length):
-            place = question.target.initial()
+            place = question.initial()
             for letter in word:
-                place = question.target.advance(place, letter)
+                place = question.advance(place, letter)
             scores = subject.model(torch.tensor([word]))[0][0, -1:]
-            if question.read(scores)[0] != question.target.answer(place):
+            if read_texts(asked, scores)[0] != question.answer(place):
                 return word
     return None
 

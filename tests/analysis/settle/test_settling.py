@@ -16,8 +16,7 @@ from nerode.analysis.settle import (
     settle_folder,
     settled_or_new,
 )
-from nerode.analysis.settle.settling import to_subject
-from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.analysis.subject import LoadedNetwork, load_subject, to_subject
 from nerode.core import Budget, InputError
 from nerode.languages import answer_text, resolve_language
 from nerode.models import save_model

@@ -21,8 +21,7 @@ from nerode.algebra import profile
 from nerode.algebra.cascades import dfa_to_formula
 from nerode.analysis.asking.models import asks_end, model, with_language
 from nerode.analysis.extraction.learning import HypothesisTest, QueryLearner, random_words, word_search
-from nerode.analysis.extraction.oracle import Machine
-from nerode.analysis.extraction.question import NetworkQuestion
+from nerode.analysis.extraction.oracle import Machine, read_texts
 from nerode.analysis.settle.keeping import confirmed_settlement
 from nerode.core import Budget, BudgetExceeded, InputError, NerodeError, Shown, in_form, plural, started
 from nerode.languages import (
@@ -37,7 +36,6 @@ from nerode.languages import (
     Question,
     RegularLanguage,
     Word,
-    legal_text,
     minimise,
     resolve_language,
 )
@@ -334,8 +332,7 @@ class _Asking:
 
     def _found(self) -> tuple[Subject, Settlement, LearnedAutomaton]:
         """The learned automaton with its settlement; short failing words refine it."""
-        question = self._free_question()
-        machine = Machine(self._module, question, longest=self.subject.letters.longest)
+        machine = Machine(self._free())
         probe, budget = self._probe(), self.budget.part(_LEARNING)
         learner = QueryLearner(machine, word_search(machine, probe), states=_MOST_STATES, budget=budget)
         tried: list[tuple[Subject, Settlement]] = []
@@ -374,10 +371,9 @@ class _Asking:
 
     def _learned_beside(self, question: Question) -> LearnedAutomaton | None:
         """The automaton of a model that fails on its language, or is not proved for it."""
-        free = self._free_question() if isinstance(question, LanguageQuestion) else None
-        if free is None:
+        if not isinstance(question, LanguageQuestion):
             return None
-        machine = Machine(self._module, free, longest=self.subject.letters.longest)
+        machine = Machine(self._free())
         probe, left = self._probe(), Budget(seconds=max(_LEAST_SECONDS, self.budget.left())).start()
         learner = QueryLearner(machine, word_search(machine, probe), states=_MOST_STATES, budget=left)
         hypothesis, failing = learner.learn()
@@ -399,8 +395,8 @@ class _Asking:
         longest = min(60, self.subject.letters.longest or 60)
         return HypothesisTest(words=150, longest=longest, extra_states=1)
 
-    def _free_question(self) -> NetworkQuestion:
-        """The question what the model allows, with all words in the place of a language."""
+    def _free(self) -> Subject:
+        """The model with the question what it allows, with all words in the place of a language."""
         subject = self.subject
         reading = subject.reading
         known = subject.question
@@ -416,21 +412,19 @@ class _Asking:
             if ends or asks_end(reading)
             else LanguageQuestion(everything)
         )
-        said = ""
-        if isinstance(known, LanguageQuestion):
-            said = known.answer(known.initial())
-        if subject.empty is not None:
-            said = legal_text(subject.empty, alphabet)
-        elif known is None and not self.remarks:
+        empty = subject.empty
+        if empty is None and isinstance(known, LanguageQuestion):
+            empty = known.language.legal(known.initial())
+        elif empty is None and known is None and not self.remarks:
             self.remarks.append(
                 "no token marks the beginning of a word (--begin), so no score says which letter is first; "
                 "the beginning with the smallest automaton is assumed"
             )
-        return NetworkQuestion(target=asks, reading=reading or Reading(kind="above"), said=said)
+        return replace(subject, module=self._module, question=asks, empty=empty)
 
     def _language_of(self, hypothesis: Moore, machine: Machine) -> RegularLanguage:
         """The language of a hypothesis; where the empty word is not asked, it goes on like another word."""
-        ends = machine.question.kind == "acceptance"
+        ends = machine.kind == "acceptance"
         mark = IN if ends else "$"
         dfa = minimise(hypothesis.accepting(lambda output: mark in output.split(" ")))
         if self.subject.empty is None and self.subject.question is None:
@@ -449,7 +443,7 @@ class _Asking:
         assert isinstance(asked.question, LanguageQuestion)
         known = self.subject.empty is not None
         plain = reading is not None and reading.kind != "largest" and not reading.table
-        if machine.question.kind == "acceptance" or not plain or _says(hypothesis, asked.question, known):
+        if machine.kind == "acceptance" or not plain or _says(hypothesis, asked.question, known):
             return asked
         assert reading is not None
         alphabet = machine.alphabet
@@ -542,8 +536,7 @@ class _Asking:
             scores = self._module(torch.tensor([letters]), None)[0][0]
         if reading is None:
             return ()
-        target = NetworkQuestion(target=question, reading=reading)
-        said, numbers = target.read(scores), _margins(reading, scores)
+        said, numbers = read_texts(asked, scores), _margins(reading, scores)
         found, at = [], question.initial()
         for place, letter in enumerate(letters):
             at = question.advance(at, letter)

@@ -15,8 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.settle.settling import to_subject
-from nerode.analysis.subject import LoadedNetwork, load_subject, trained_network
+from nerode.analysis.subject import LoadedNetwork, asked_subject, load_subject, to_subject, trained_network
 from nerode.core import FormatError, InputError, plural, read_fraction
 from nerode.languages import (
     Language,
@@ -145,7 +144,7 @@ def model(
         path = Path(source)
         if (path / RESULT).exists() or (path / SUBJECT_FILE).exists():
             found = load_subject(path, trust_code=trust_code)
-            if found.task is not None or found.network is not None or _is_asked(found):
+            if found.network is not None or asked_subject(found) is not None:
                 return _known(found, told)
             given = _of_saved(found, chosen)
         else:
@@ -159,12 +158,6 @@ def model(
         name = getattr(source, "__name__", type(source).__name__)
         given = _Given(name=name, module=source, letters=chosen.numbered(), ends=end is not None)
     return _subject(given, longest=longest, reading=reading)
-
-
-def _is_asked(found: LoadedNetwork) -> bool:
-    """Whether a folder says what is asked and how scores are read, as that of compiled weights does."""
-    stored = found.subject
-    return stored is not None and stored.question is not None and stored.reading is not None
 
 
 def _is_run(source: Any) -> bool:
@@ -193,14 +186,9 @@ def _known(source: Any, told: Mapping[str, Any]) -> Subject:
                 language = source.language
                 question = None if language is None else LanguageQuestion(language)
                 return make_subject(source.name, network=source.network, question=question)
-            if source.task is None and source.subject is not None and _is_asked(source):
-                return source.subject
-            if source.task is None:
-                raise InputError(
-                    f"nothing says what is asked of {source.name}; give its folder to nerode.model"
-                )
-            files = {} if source.subject is None else source.subject.record.files
-            return to_subject(source, weights=files.get("model.safetensors", ""))
+            if (asked := asked_subject(source)) is not None:
+                return asked
+            raise InputError(f"nothing says what is asked of {source.name}; give its folder to nerode.model")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,8 @@ import torch
 
 from nerode.analysis.aspects.forgetting import forgetting
 from nerode.analysis.extraction.oracle import Floats, Machine, States
-from nerode.analysis.extraction.question import letter_network, question_of
 from nerode.analysis.probes import LONGEST
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import InputError, stream
 from nerode.languages import NOTHING, OUTSIDE, UNASKED
 from nerode.records import AnalysisRow, MetricAutomaton
@@ -74,7 +73,7 @@ def holding_loops(
 
 
 def _holds(machine: Machine, place: Any, word: tuple[int, ...]) -> bool:
-    target, after = machine.question.target, place
+    target, after = machine.question, place
     for letter in word:
         after = target.advance(after, letter)
         if target.answer(after) in (OUTSIDE, NOTHING):
@@ -123,7 +122,7 @@ def _collapse(
 
 def distinguishing_suffix(machine: Machine, left: Any, right: Any) -> tuple[int, ...] | None:
     """Returns a shortest word after which the target answers differently; None up to a few letters."""
-    target = machine.question.target
+    target = machine.question
     level: list[tuple[tuple[int, ...], Any, Any]] = [((), left, right)]
     for _ in range(_LONGEST_SUFFIX):
         after = [
@@ -141,7 +140,7 @@ def distinguishing_suffix(machine: Machine, left: Any, right: Any) -> tuple[int,
 
 def _right(machine: Machine, states: States, pair: tuple[Any, Any], suffix: tuple[int, ...]) -> bool:
     """Whether both states answer correctly after the suffix."""
-    target = machine.question.target
+    target = machine.question
     places: list[Any] = list(pair)
     for letter in suffix:
         states = machine.step(states, [letter] * 2)
@@ -189,7 +188,7 @@ def noise_radius(
 
     def all_right(size: float) -> bool:
         rng = stream(seed, "metric", "noise")
-        target = machine.question.target
+        target = machine.question
         states = machine.initial().rows([0] * len(words))
         places: list[Any] = [target.initial()] * len(words)
         for letters in words.T.tolist():
@@ -286,7 +285,7 @@ def metric(subject: LoadedNetwork, *, settings: MetricSettings | None = None) ->
     settings = settings or MetricSettings()
     if subject.task is None:
         raise InputError(f"{subject.name} has no task, so there is no automaton to look beside")
-    machine = Machine(letter_network(subject.model, subject.task), question_of(subject.task))
+    machine = Machine(to_subject(subject))
     words = _words(subject, settings)
     sample = reached(machine, words, settings)
     if not sample.places:
@@ -327,7 +326,7 @@ def _words(subject: LoadedNetwork, settings: MetricSettings) -> np.ndarray[Any, 
 
 def reached(machine: Machine, words: np.ndarray[Any, Any], settings: MetricSettings) -> Sample:
     """Returns states that words reach after 1, 2, … letters, at most as many as the settings say."""
-    target = machine.question.target
+    target = machine.question
     states = machine.initial().rows([0] * len(words))
     places: list[Any] = [target.initial()] * len(words)
     parts: list[States] = []
@@ -391,7 +390,7 @@ def _rates(
     settings: MetricSettings,
 ) -> AnalysisRow:
     rng = stream(settings.seed, "metric", "pairs", letter)
-    target = machine.question.target
+    target = machine.question
     after = machine.step(sample.states, [letter] * len(labels))
     places = [target.advance(place, letter) for place in sample.places]
     alive = np.array([a and o != OUTSIDE for a, o in zip(after.alive, after.outputs, strict=True)])

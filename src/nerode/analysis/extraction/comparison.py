@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nerode.algebra import Profile, profile
-from nerode.analysis.extraction.question import Kind, NetworkQuestion, is_member
+from nerode.analysis.extraction.oracle import Kind, is_member
 from nerode.core import Budget, InputError, started
 from nerode.languages import OUTSIDE, UNASKED, Dfa, Moore, Question, RegularLanguage, answer_names, minimise
 from nerode.proofs import Refutation
@@ -104,21 +104,21 @@ def acceptor(machine: Moore, kind: Kind) -> Dfa:
 
 
 def theory_of(
-    machine: Moore, question: NetworkQuestion, architectures: tuple[str, ...], budget: Budget | None = None
+    machine: Moore, kind: Kind, architectures: tuple[str, ...], budget: Budget | None = None
 ) -> Theory:
     """Returns the algebra of what was extracted, and whether such an architecture can hold it.
 
     Args:
         machine: what was extracted, minimal.
-        question: how its outputs are read.
+        kind: how its outputs are read.
         architectures: the names of the layers of the network, in the table of theory; empty if it is not
             there.
         budget: limits of the algebra.
     """
-    dfa = acceptor(machine, question.kind)
+    dfa = acceptor(machine, kind)
     language = RegularLanguage(name="what was extracted", automaton=dfa, convention="extracted")
     found = profile(language, budget)
-    task = VerdictTask.PREDICT if question.kind == "prediction" else VerdictTask.RECOGNISE
+    task = VerdictTask.PREDICT if kind == "prediction" else VerdictTask.RECOGNISE
     name, status, reason, warning = None, None, "", ""
     if len(set(architectures)) == 1:
         name = architectures[0]

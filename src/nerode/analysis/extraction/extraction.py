@@ -17,15 +17,15 @@ from nerode.analysis.extraction.comparison import (
     theory_of,
 )
 from nerode.analysis.extraction.learning import HypothesisTest, extract_by_queries, find_failures
-from nerode.analysis.extraction.oracle import ExtractedMachine, Machine, Queries
-from nerode.analysis.extraction.question import (
+from nerode.analysis.extraction.oracle import (
+    ExtractedMachine,
     Kind,
-    NetworkQuestion,
-    language_question,
-    letter_network,
-    question_of,
+    Machine,
+    Queries,
+    question_about,
+    subject_about,
 )
-from nerode.analysis.subject import LoadedNetwork, trained_network
+from nerode.analysis.subject import LoadedNetwork, asked_subject, trained_network
 from nerode.core import (
     Budget,
     BudgetExceeded,
@@ -42,6 +42,7 @@ from nerode.models import LayerConfig, Model, find_kind
 from nerode.network import Interpreter, Network
 from nerode.proofs import Refutation
 from nerode.proofs.floats import Walk, make_runner
+from nerode.proofs.replay import Subject
 from nerode.records import REFUTED
 from nerode.verdict import ARCHITECTURES
 
@@ -183,10 +184,7 @@ def extract(
         BudgetExceeded: if a compiled network has more states than the budget allows.
     """
     budget, subject = started(budget), trained_network(subject)
-    question = question_about(subject, target, kind)
-    model = subject.model if subject.task is None else letter_network(subject.model, subject.task)
-    letters = None if subject.subject is None else subject.subject.letters
-    machine = Machine(model, question, longest=None if letters is None else letters.longest)
+    machine = Machine(_asked(subject, target, kind))
     chosen = method or _fitting_method(subject, machine)
     black_box = black_box or (method is None and not machine.sees_states)
     begun = time.process_time()
@@ -197,20 +195,20 @@ def extract(
     on_part("automaton")
     failures = find_failures(machine, found.machine, held_out, stream(seed, "held-out", subject.name), most=1)
     on_part("held-out words")
-    wanted = question.target
+    wanted = machine.question
     if target is not None:
-        wanted = language_question(over(target, question), _language_kind(question)).target
+        wanted = question_about(_over(target, machine), _language_kind(machine))
     difference = find_difference(found.machine, wanted, budget.part())
     on_part("comparison")
-    theory = _theory(found.machine, question, architectures_of(subject), budget.part())
+    theory = _theory(found.machine, machine.kind, architectures_of(subject), budget.part())
     on_part("theory")
     return Extraction(
         name=subject.name,
         method=how,
-        kind=question.kind,
+        kind=machine.kind,
         machine=found.machine,
         consistent=found.consistent,
-        fails_on=question.alphabet.decode(failures[0]) if failures else None,
+        fails_on=machine.alphabet.decode(failures[0]) if failures else None,
         tested=(machine.queries.words - queries.words, held_out.longest),
         network_states=found.states,
         rounds=found.rounds,
@@ -238,39 +236,39 @@ def _target_name(subject: LoadedNetwork, target: Language | None) -> str:
     return title_of(subject.language)
 
 
-def question_about(subject: LoadedNetwork, target: Language | None, kind: Kind | None) -> NetworkQuestion:
-    """Returns the question for a network: that of its task or language, or else of a language that is named.
+def _asked(subject: LoadedNetwork, target: Language | None, kind: Kind | None) -> Subject:
+    """The network with a question: of its task, folder or language, or else of a language that is named.
 
     Raises:
-        InputError: if neither is known.
+        InputError: if none is known.
     """
-    if subject.task is not None:
-        return question_of(subject.task)
+    if (asked := asked_subject(subject)) is not None:
+        return asked
     language = subject.language or target
     if language is None:
         raise InputError(
             f"nothing says what the scores of {subject.name} mean; name a language with --target"
         )
-    return language_question(language, kind or "prediction")
+    return subject_about(subject.name, subject.model, language, kind or "prediction")
 
 
-def over(target: Language, question: NetworkQuestion) -> Language:
-    """Returns a target that has the letters of a question, or raises InputError."""
-    if target.alphabet != question.alphabet:
+def _over(target: Language, machine: Machine) -> Language:
+    """A target that has the letters of a machine, or InputError."""
+    if target.alphabet != machine.alphabet:
         raise InputError(
             f"{target.name} has the letters {target.alphabet.describe()}, the network reads "
-            f"{question.alphabet.describe()}; give a language over these, in this order"
+            f"{machine.alphabet.describe()}; give a language over these, in this order"
         )
     return target
 
 
-def _language_kind(question: NetworkQuestion) -> Kind:
-    if question.kind == "class":
+def _language_kind(machine: Machine) -> Kind:
+    if machine.kind == "class":
         raise InputError(
-            f"the network answers with the classes of {question.target.name}; these cannot be compared with "
+            f"the network answers with the classes of {machine.question.name}; these cannot be compared with "
             "the words of a language, leave out --target"
         )
-    return question.kind
+    return machine.kind
 
 
 def architectures_of(subject: LoadedNetwork) -> tuple[str, ...]:
@@ -336,13 +334,11 @@ def _refuted(subject: LoadedNetwork) -> str:
     return next((claim.says for claim in claims if claim.scope == REFUTED), "")
 
 
-def _theory(
-    machine: Moore, question: NetworkQuestion, architectures: tuple[str, ...], budget: Budget
-) -> Theory | None:
+def _theory(machine: Moore, kind: Kind, architectures: tuple[str, ...], budget: Budget) -> Theory | None:
     if machine.num_states > _MOST_STATES_FOR_THEORY:
         return None
     try:
-        return theory_of(machine, question, architectures, budget)
+        return theory_of(machine, kind, architectures, budget)
     except BudgetExceeded:
         return None
 
@@ -394,14 +390,14 @@ def close_floats(machine: Machine, budget: Budget | None = None) -> ExtractedMac
         BudgetExceeded: if more states are reached.
     """
     budget, question = started(budget), machine.question
-    runner = make_runner(machine.model, question.target)  # type: ignore[arg-type]
-    walk = Walk(runner, None, most=budget.states, every_letter=question.kind != "prediction")
+    runner = make_runner(machine.model, question)  # type: ignore[arg-type]
+    walk = Walk(runner, None, most=budget.states, every_letter=machine.kind != "prediction")
     end = walk.run(budget)
     machine.count_steps(int((walk.moves >= 0).sum()))
     if end != "closed":
         budget.check_time(states_of_the_network=len(walk))
         raise BudgetExceeded("states", walk.most, known_so_far={"states_of_the_network": len(walk)})
-    texts = [question.target.text(tuple(walk.answer(place) == 1)) for place in walk.places.tolist()]
+    texts = [question.text(tuple(walk.answer(place) == 1)) for place in walk.places.tolist()]
     dead = len(texts)
     moves = np.where(walk.moves < 0, dead, walk.moves)
     table = np.concatenate([moves, np.full((1, moves.shape[1]), dead)]).astype(np.int32)

@@ -4,20 +4,87 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nerode.analysis.extraction.question import NetworkQuestion, check_scores
 from nerode.core import InputError, plural
-from nerode.languages import NOTHING, OUTSIDE, UNASKED, Moore, Word
+from nerode.languages import (
+    END,
+    IN,
+    NO_ANSWER,
+    NOTHING,
+    OUTSIDE,
+    UNASKED,
+    Language,
+    LanguageQuestion,
+    Moore,
+    MooreQuestion,
+    Question,
+    Word,
+    legal_bits,
+)
 from nerode.models import Model, State, is_stateful
 from nerode.models.network_module import CompiledModel
+from nerode.proofs.floats import decode
+from nerode.proofs.replay import Subject, make_subject
+from nerode.records import Reading
 
 Floats = npt.NDArray[np.float64]
+
+Kind = Literal["acceptance", "prediction", "class"]
+"""The kinds of answers.
+
+A network that predicts is read as the language that it describes: a letter that it forbids ends a word for
+good. Words that a task never asks about have the output "outside"; positions that do not count, "unasked".
+"""
+
+
+def kind_of(question: Question) -> Kind:
+    """Returns the kind of the answers to a question."""
+    if isinstance(question, LanguageQuestion):
+        return "prediction" if question.asks == "next" else "acceptance"
+    return "class"
+
+
+def is_member(output: str, kind: Kind) -> bool:
+    """Returns whether the word with this last output is in the language; for kinds other than classes."""
+    return END in output.split(" ") if kind == "prediction" else output == IN
+
+
+def question_about(language: Language, kind: Kind) -> LanguageQuestion:
+    """Returns the question about the members of a language, or about what may follow its prefixes."""
+    return LanguageQuestion(language) if kind == "prediction" else LanguageQuestion(language, "end", "all")
+
+
+def subject_about(name: str, module: nn.Module, language: Language, kind: Kind = "prediction") -> Subject:
+    """Returns a module with a question about a language; a compiled network reads its own scores.
+
+    Of others, scores above 0 say what may follow; of two scores for membership the second is that of members.
+    """
+    question, reading = question_about(language, kind), Reading(kind="above")
+    if kind == "acceptance":
+        nothing = (False,) * len(language.alphabet)
+        reading = Reading.of_classes([(*nothing, False), (*nothing, True)])
+    own = None if isinstance(module, CompiledModel) else reading
+    return make_subject(name, module=module, question=question, reading=own)
+
+
+def read_texts(subject: Subject, scores: Tensor) -> list[str]:
+    """Returns the outputs that scores (batch, scores) of a subject stand for, as its question writes them."""
+    module, reading, question = subject.module, subject.reading, subject.asked
+    if reading is not None:
+        bits, readable = decode(reading, scores)
+    else:
+        assert isinstance(module, CompiledModel)
+        bits, readable = module.legal(scores), scores.isfinite().all(-1)
+    return [
+        question.text(tuple(row)) if can else NO_ANSWER
+        for row, can in zip(bits.tolist(), readable.tolist(), strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +169,30 @@ class Machine:
     """A network that is asked a question.
 
     Args:
-        model: a model of the zoo, a compiled network, or a module of the user's own that gives scores and a
+        subject: a model of the zoo, a compiled network, or a module of the user's own that gives scores and a
             state for letters; by words only, unless it has `step` and `initial_state`.
-        question: what its scores mean.
+
+    Attributes:
+        question: of the subject.
+        alphabet: the letters.
+        kind: of the answers.
         longest: the largest number of letters of a word that may be read; None for any.
+        empty: the output for the empty word; of a network that cannot be asked about it, the correct one.
+        sees_states: whether there is a state to look at.
     """
 
-    def __init__(self, model: nn.Module, question: NetworkQuestion, *, longest: int | None = None) -> None:
-        self.question, self.longest = question, longest
-        self.alphabet = question.alphabet
+    def __init__(self, subject: Subject) -> None:
+        model, self._subject, self.question = subject.module, subject, subject.asked
+        assert model is not None
+        self.longest, self.alphabet = subject.letters.longest, self.question.alphabet
+        self.kind = kind_of(self.question)
+        said = None if subject.empty is None else legal_bits(subject.empty, len(self.alphabet))
+        self.empty = (
+            self.question.text(said)
+            if said is not None and self.kind != "class"
+            else self.question.answer(self.question.initial())
+        )
+        self._frame = _frame(self.question)
         self._model: Any = model
         self.sees_states = isinstance(model, CompiledModel) or is_stateful(model)
         self._known: dict[Word, tuple[str, ...]] = {}
@@ -121,7 +203,7 @@ class Machine:
                     f"the network reads {model.config.letters} letters, the question is about "
                     f"{len(self.alphabet)} ({self.alphabet.describe()}); name the language it was trained on"
                 )
-            check_scores(question, model.config.outputs)
+            self._require_scores(model.config.outputs)
         self._layout = _layout(model.initial_state(1)) if self.sees_states else []  # type: ignore[operator]
 
     @property
@@ -129,6 +211,20 @@ class Machine:
         """The network."""
         module: nn.Module = self._model
         return module
+
+    def _require_scores(self, scores: int) -> None:
+        """Raises InputError unless so many scores can be read."""
+        reading = self._subject.reading or Reading(kind="above")
+        if reading.columns and scores > max(reading.columns):
+            return
+        needed = len(
+            reading.columns or (reading.table if reading.kind == "largest" else self.question.answers)
+        )
+        if scores != needed:
+            raise InputError(
+                f"the network gives {scores} scores; for {self.kind} over {len(self.alphabet)} letters "
+                f"it has to give {needed}; name the language it was trained on"
+            )
 
     @property
     def queries(self) -> Queries:
@@ -147,12 +243,11 @@ class Machine:
                 "`step` and `initial_state`; only words can be asked (`nerode analyse RUN --automaton "
                 "--method lstar --black-box`)"
             )
-        frame = self.question.frame
         return States(
             values=_flatten(self._model.initial_state(1), 1),
-            outputs=(self.question.empty,),
-            frames=np.array([0 if frame is None else frame.start]),
-            alive=np.array([self.question.empty != NOTHING]),
+            outputs=(self.empty,),
+            frames=np.array([0 if self._frame is None else self._frame.start]),
+            alive=np.array([self.empty != NOTHING]),
         )
 
     def count_steps(self, steps: int) -> None:
@@ -177,7 +272,7 @@ class Machine:
         output = self.traces([word[: self.longest]])[0][-1]
         if self.longest is None or self.reads(word):
             return output
-        return NOTHING if output == NOTHING or self.question.forbids(output, word[self.longest]) else None
+        return NOTHING if output == NOTHING or self._forbids(output, word[self.longest]) else None
 
     def traces(self, words: Sequence[Word]) -> list[tuple[str, ...]]:
         """Returns the outputs after each prefix of each word, that of the empty one first.
@@ -196,7 +291,7 @@ class Machine:
 
     def _by_steps(self, words: list[Word]) -> list[tuple[str, ...]]:
         longest_first = sorted(range(len(words)), key=lambda i: -len(words[i]))
-        outputs: list[list[str]] = [[self.question.empty] for _ in words]
+        outputs: list[list[str]] = [[self.empty] for _ in words]
         states = self.initial().rows([0] * len(words))
         for place in range(max(map(len, words))):
             active = [i for i in longest_first if len(words[i]) > place]
@@ -209,17 +304,17 @@ class Machine:
         """By the form for whole sequences; what is read after the end of a word changes nothing before."""
         longest = max(map(len, words))
         if not longest:
-            return [(self.question.empty,)] * len(words)
+            return [(self.empty,)] * len(words)
         letters = torch.tensor([[*word, *[0] * (longest - len(word))] for word in words])
         with torch.no_grad():
             scores, _ = self._model(letters, None)
-        check_scores(self.question, scores.shape[2])
-        read = [self.question.read(row) for row in scores]
+        self._require_scores(scores.shape[2])
+        read = [read_texts(self._subject, row) for row in scores]
         return [self._framed(word, outputs) for word, outputs in zip(words, read, strict=True)]
 
     def _framed(self, word: Word, read: list[str]) -> tuple[str, ...]:
         """The outputs along a word as the question sees them."""
-        frame, outputs = self.question.frame, [self.question.empty]
+        frame, outputs = self._frame, [self.empty]
         place = 0 if frame is None else frame.start
         for letter, output in zip(word, read, strict=False):
             place = 0 if frame is None else frame.rows[place][letter]
@@ -227,17 +322,20 @@ class Machine:
         return tuple(outputs)
 
     def _output(self, before: str, letter: int, place: int, output: str) -> str:
-        frame = self.question.frame
+        frame = self._frame
         if before == OUTSIDE or (frame is not None and frame.outputs[place] == OUTSIDE):
             return OUTSIDE
-        if before == NOTHING or self.question.forbids(before, letter):
+        if before == NOTHING or self._forbids(before, letter):
             return NOTHING
         return UNASKED if frame is not None and frame.outputs[place] == UNASKED else output
 
+    def _forbids(self, output: str, letter: int) -> bool:
+        """Whether the network's own output says that a letter may not follow."""
+        return self.kind == "prediction" and self.alphabet.symbols[letter] not in output.split(" ")
+
     @torch.no_grad()
     def _advance(self, states: States, letters: Sequence[int]) -> States:
-        frame = self.question.frame
-        frames = states.frames
+        frame, frames = self._frame, states.frames
         if frame is not None:
             frames = frame.transitions[frames, np.asarray(letters)].astype(np.int64)
         reads = [
@@ -254,7 +352,7 @@ class Machine:
                 torch.tensor([letters[i] for i in reads]), _unflatten(states.values[reads], self._layout)
             )
             values[reads] = _flatten(after, len(reads))
-            read = self.question.read(self._legal(scores))
+            read = read_texts(self._subject, scores)
         answered = dict(zip(reads, read, strict=True))
         for i, (before, letter, place) in enumerate(
             zip(states.outputs, letters, frames.tolist(), strict=True)
@@ -263,14 +361,16 @@ class Machine:
         alive = np.array([output not in (NOTHING, OUTSIDE) for output in outputs])
         return replace(states, values=values, outputs=tuple(outputs), frames=frames, alive=alive)
 
-    def _legal(self, scores: Tensor) -> Tensor:
-        """Scores whose signs say what may follow; a compiled network reads its own."""
-        if not isinstance(self._model, CompiledModel):
-            return scores
-        bits = self._model.legal(scores)
-        if self.question.kind == "acceptance":
-            return torch.stack([~bits[:, -1], bits[:, -1]], dim=1).double()
-        return bits.double() * 2 - 1
+
+def _frame(question: Question) -> Moore | None:
+    """The machine of a question about some words or positions only; None for others.
+
+    Its "outside" and "unasked" hold for the network too.
+    """
+    if not isinstance(question, MooreQuestion):
+        return None
+    machine = question.machine
+    return machine if OUTSIDE in machine.outputs or UNASKED in machine.outputs else None
 
 
 _Layout = list[tuple[str, torch.dtype, torch.Size]]

@@ -11,8 +11,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from nerode.analysis.settle.settling import name_of_goal, settle, to_subject
-from nerode.analysis.subject import LoadedNetwork, load_subject
+from nerode.analysis.settle.settling import settle
+from nerode.analysis.subject import LoadedNetwork, load_subject, name_of_goal, to_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
 from nerode.languages import Language, answer_text, asked_of, title_of
 from nerode.models import dtype_of, fixed_bits
@@ -65,8 +65,7 @@ def settle_folder(
     if subject.network is not None and subject.language is not None:
         return _settle_compiled(folder, subject.network, subject.language, started(budget))
     record = None if subject.subject is None else subject.subject.record
-    weights = "" if record is None else record.files[WEIGHTS_FILE]
-    ended = settle(subject, settings=settings, budget=budget, weights=weights)
+    ended = settle(subject, settings=settings, budget=budget)
     if record is not None and record.question is not None and task is None:
         goal = automaton_of(subject.task).language if ended.network is not None and subject.task else None
         ended = replace(ended, settlement=replace(ended.settlement, subject=record.hash))

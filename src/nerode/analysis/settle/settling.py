@@ -14,10 +14,9 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from nerode.analysis.extraction.question import letter_network
-from nerode.analysis.subject import LoadedNetwork
+from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget, BudgetExceeded, InputError, started, stream
-from nerode.languages import NOTHING, Question, Word, answer_names, title_of
+from nerode.languages import NOTHING, Word, answer_names
 from nerode.models import (
     DiagonalTransition,
     OwnLayer,
@@ -27,14 +26,11 @@ from nerode.models import (
 )
 from nerode.proofs import Refutation
 from nerode.proofs.floats import CALL, Settled, SettleSettings, settle as settle_asked, shown
-from nerode.proofs.replay import Subject, make_subject
-from nerode.records import Reading
 from nerode.tasks import (
     Batch,
     Counting,
     NgramText,
     Task,
-    automaton_of,
     phase_alignment,
     right_answers,
 )
@@ -49,57 +45,11 @@ _DECIDED = 2.0**-30
 """Distance from 0, 1 or -1 at which a gate counts as decided: below the steps of float32."""
 
 
-def name_of_goal(subject: LoadedNetwork) -> str:
-    """Returns the name of what a network should do; one that a file gives only if it stands for it."""
-    if subject.language is not None:
-        return title_of(subject.language)
-    if subject.task is not None:
-        return subject.task.name
-    assert subject.subject is not None
-    return subject.subject.about
-
-
-def to_subject(subject: LoadedNetwork, *, weights: str = "") -> Subject:
-    """Returns a network with the question of its task.
-
-    Args:
-        subject: the network with its task.
-        weights: the SHA-256 of the tensors of the run that it comes from.
-    """
-    assert subject.task is not None
-    asked = subject_of_task(subject.model, subject.task, weights=weights)
-    return replace(asked, name=subject.name, title=name_of_goal(subject))
-
-
-def subject_of_task(model: nn.Module, task: Task, *, weights: str = "") -> Subject:
-    """Returns a module with the question of a task; none where a task asks nothing about single words."""
-    question: Question | None = None
-    reading: Reading | None = None
-    language, answers = None, None
-    try:
-        question, reading = task.question(), task.reading()
-        automaton = automaton_of(task)
-        language, answers = automaton.language, automaton.answers
-    except InputError:
-        pass
-    return make_subject(
-        task.name,
-        about=task.name,
-        module=letter_network(model, task),
-        question=question,
-        reading=reading,
-        language=language,
-        answers=answers,
-        weights=weights,
-    )
-
-
 def settle(
     subject: LoadedNetwork,
     *,
     settings: SettleSettings | None = None,
     budget: Budget | None = None,
-    weights: str = "",
 ) -> Settled:
     """Returns the outcome of a network that was trained on a task.
 
@@ -107,7 +57,6 @@ def settle(
         subject: the network with its task; it is not changed.
         settings: how far to search.
         budget: limits the seconds of all strategies together.
-        weights: the SHA-256 of the tensors of the run that it comes from.
 
     Raises:
         InputError: if it has no task, or a weight is not a number.
@@ -122,7 +71,7 @@ def settle(
     lengths = _lengths(subject, task, chosen.longest)
     tests = failing_tests(model, task, lengths, sequences=chosen.tests, budget=budget)
     settings = replace(chosen, longest=lengths[-1])
-    found = settle_asked(to_subject(subject, weights=weights), tests=tests, settings=settings, budget=budget)
+    found = settle_asked(to_subject(subject), tests=tests, settings=settings, budget=budget)
     if found.settlement.status != "unsettled":
         return found
     # A test of another kind says nothing about a network that can be proved.
