@@ -1,7 +1,7 @@
 """Compiled networks in float32 on words of 100,000 letters: every named language, every architecture.
 
 For each network that theory allows and the compiler makes: the module (`load_model`), the real architecture
-where compiled weights can be written (`load_architecture`), both against the language on a random word and on
+where compiled weights can be written (`make_architecture`), both against the language on a random word and on
 a word whose prefixes can all be continued (only on the second, but as long, where the network is proved for
 such words alone); and what is proved of them in float formats. A line of JSON for each goes to
 experiments/long-words/results.jsonl; lines that are there are not made again. README.md is the summary.
@@ -36,7 +36,7 @@ from nerode.models.network_module import CompiledModel, load_model
 from nerode.network import Interpreter, Network
 from nerode.proofs import DTYPES, TESTED, VALID_PREFIXES, Certificate, Claim, certify
 from nerode.proofs.find.closure import certify_module
-from nerode.proofs.floats import examine, load_architecture
+from nerode.proofs.floats import examine, make_architecture
 from nerode.study import NetworkStudy, all_targets
 from nerode.verdict import ARCHITECTURES, Facts, Sense, Status, VerdictTask, collect_facts, verdict_for
 
@@ -235,7 +235,9 @@ def _real_row(name: str, target: str, facts: Facts, words: str) -> Row:
     status = verdict_for(facts, ARCHITECTURES[target], Sense.FINITE_PRECISION).status
     begun = time.process_time()
     try:
-        model = load_architecture(facts.language, target, facts=facts, budget=Budget(seconds=600), seconds=0)
+        model = make_architecture(
+            facts.language, target, facts=facts, options=Options(budget=Budget(seconds=600)), seconds=0
+        ).model
     except NotCompilable as refusal:
         return _no_row(name, target, status, refusal)
     proved, note = _proved_real(model, facts.language)

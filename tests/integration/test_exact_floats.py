@@ -11,7 +11,7 @@ from nerode.languages import Alphabet, Dfa, RegularLanguage
 from nerode.network import ByChoice, FactorTable, Network
 from nerode.proofs import ANY_ORDER, Certificate, certify
 from nerode.proofs.find.closure import certify_module
-from nerode.proofs.floats import load_architecture, make_architecture
+from nerode.proofs.floats import make_architecture
 
 
 def exact() -> Options:
@@ -111,9 +111,9 @@ def test_the_automaton_that_drifted_is_exact() -> None:
 @pytest.mark.parametrize("name", ["s110", "z3"])
 def test_real_models_are_proved_at_every_length_in_float32(name: str) -> None:
     language = s110() if name == "s110" else nr.language(name)
-    model = load_architecture(
+    model = make_architecture(
         language, "deltaproduct-signed" if name == "s110" else "deltanet-signed", seconds=0
-    )
+    ).model
     found = certify_module(
         model,
         language,

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 _VALID = "fter every prefix of a word of the language"
 """Part of a claim that speaks of no other words."""
 
-LETTERS = 10_000
-"""Letters of the random words that a model is read on."""
-
 SECONDS = 10.0
 """CPU time for the claims of a model."""
 
@@ -153,7 +150,6 @@ def find_weights(
             seconds=min(SECONDS, max(0.0, options.budget.left() / 2)) if proofs else 0.0,
             surroundings=surroundings,
             options=options,
-            longest=LETTERS,
         )
     except UnknownName:
         return ArchitectureWeights(refused=(f"no layer here computes what {target} computes",))

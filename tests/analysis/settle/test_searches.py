@@ -15,7 +15,7 @@ from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget
 from nerode.models import Model
 from nerode.models.architectures import Orthogonal
-from nerode.proofs.floats import Walk, WordReader, coarse_walks, finished, load_architecture
+from nerode.proofs.floats import Walk, WordReader, coarse_walks, finished, make_architecture
 from nerode.records import Settlement, TaskConfig
 from nerode.tasks import build_task
 from tests.analysis.polish.planted import planted, turns
@@ -61,12 +61,14 @@ def test_the_word_is_as_short_as_the_shortest_of_all_words(seed: int) -> None:
 
 
 def test_a_network_with_finitely_many_states_that_is_right_is_proved() -> None:
-    found = settled(subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0)))
+    found = settled(
+        subject_of("predict-parity", make_architecture(nr.language("parity"), "lstm", seconds=0).model)
+    )
     assert (found.status, found.method) == ("proved", "closure")
 
 
 def test_one_weight_changed_gives_a_word() -> None:
-    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
+    model = make_architecture(nr.language("parity"), "lstm", seconds=0).model
     with torch.no_grad():
         dict(model.named_parameters())["blocks.0.layer.recurrent"].neg_()
     assert settled(subject_of("predict-parity", model)).status == "refuted"
@@ -87,7 +89,7 @@ class WrongInBatches(ByBatch):
 
 
 def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
-    subject = subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0))
+    subject = subject_of("predict-parity", make_architecture(nr.language("parity"), "lstm", seconds=0).model)
     subject.model.__class__ = ByBatch
     found = settled(subject)
     assert found.word is not None
@@ -95,7 +97,7 @@ def test_what_is_right_in_batches_alone_is_not_called_right() -> None:
 
 
 def test_a_word_that_fails_in_batches_only_is_none() -> None:
-    subject = subject_of("predict-parity", load_architecture(nr.language("parity"), "lstm", seconds=0))
+    subject = subject_of("predict-parity", make_architecture(nr.language("parity"), "lstm", seconds=0).model)
     subject.model.__class__ = WrongInBatches
     assert settled(subject).status == "proved"
 

@@ -16,7 +16,7 @@ from nerode.models.lower.heads import network_to_decoder
 from nerode.models.lower.lowering import lowerings
 from nerode.models.model import build_model
 from nerode.models.zoo import LayerConfig
-from nerode.proofs.floats import load_architecture
+from nerode.proofs.floats import make_architecture
 
 NAMES = ["tomita-4", "flip-flop", "dyck-2-3", "012-star-02-star", "last-letter"]
 
@@ -87,7 +87,7 @@ def test_a_folder_gives_the_decoder_back(tmp_path):
 
 
 def test_languages_become_decoders_by_name():
-    model = load_architecture(find_language("012-star-02-star"), "transformer-alibi", seconds=0.5)
+    model = make_architecture(find_language("012-star-02-star"), "transformer-alibi", seconds=0.5).model
     assert model.config.beginning
     assert model.claims[0].length == 1 << 24
     assert all(isinstance(layer, Attention) for layer in model.layers)

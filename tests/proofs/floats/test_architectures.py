@@ -9,12 +9,12 @@ from nerode.core import Budget, NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.models import find_kind
 from nerode.proofs.find.closure import certify_module
-from nerode.proofs.floats import load_architecture
+from nerode.proofs.floats import make_architecture
 
 
 def certified_length(name: str, architecture: str, dtype: str) -> int | str:
     language = find_language(name)
-    model = load_architecture(language, architecture, dtype=getattr(torch, dtype), seconds=0)
+    model = make_architecture(language, architecture, dtype=getattr(torch, dtype), seconds=0).model
     assert all(layer.resolve()[0] is find_kind(architecture) for layer in model.config.layers)
     return certify_module(
         model,
@@ -54,4 +54,4 @@ def test_right_at_every_length(name, architecture, dtype):
 
 def test_what_an_architecture_cannot_do_is_refused():
     with pytest.raises(NotCompilable, match="star-free"):
-        load_architecture(find_language("parity"), "mamba", seconds=0)
+        make_architecture(find_language("parity"), "mamba", seconds=0)

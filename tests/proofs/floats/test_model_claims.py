@@ -13,7 +13,7 @@ import nerode as nr
 from nerode import kernel
 from nerode.core import InputError, NotCompilable
 from nerode.models.network_module import load_model as load_bare
-from nerode.proofs.floats import load_architecture
+from nerode.proofs.floats import make_architecture
 from nerode.records import REFUTED, TESTED, ModelClaim
 
 
@@ -55,13 +55,13 @@ def test_a_wrong_network_is_refuted() -> None:
 
 
 def test_a_real_architecture_is_proved_or_says_how_far_it_was_read() -> None:
-    model = load_architecture(nr.language("parity"), "lstm")
+    model = make_architecture(nr.language("parity"), "lstm").model
     assert model.claims[0].scope == kernel.STEP_BY_STEP
-    assert (model.claims[-1].scope, model.claims[-1].length) == (TESTED, 100_000)
-    quick = load_architecture(nr.language("parity"), "lstm", seconds=0)
+    assert (model.claims[-1].scope, model.claims[-1].length) == (TESTED, 10_000)
+    quick = make_architecture(nr.language("parity"), "lstm", seconds=0).model
     assert [(c.scope, c.length) for c in quick.claims] == [(TESTED, 256)]
     with pytest.raises(InputError, match="0 or more"):
-        load_architecture(nr.language("parity"), "lstm", seconds=-1)
+        make_architecture(nr.language("parity"), "lstm", seconds=-1)
 
 
 @pytest.mark.parametrize(("name", "architecture"), [("d-2", "pd-ssm"), ("d-12", "complex-diagonal")])
@@ -69,7 +69,7 @@ def test_weights_are_proved_on_prefixes_where_floats_never_close_on_all_words(
     name: str, architecture: str
 ) -> None:
     """The network counts errors without end, so that float states after invalid words never close."""
-    proof = load_architecture(nr.language(name), architecture, seconds=5).claims[0]
+    proof = make_architecture(nr.language(name), architecture, seconds=5).model.claims[0]
     assert (proof.scope, proof.length) == (kernel.STEP_BY_STEP, "all")
     assert "of prefixes that no word of the language continues nothing is said" in proof.says
 
@@ -77,12 +77,12 @@ def test_weights_are_proved_on_prefixes_where_floats_never_close_on_all_words(
 def test_a_model_that_drifts_is_refused_with_the_word() -> None:
     """Mirrors of the plane in half precision: a counter modulo 5 by single reflections."""
     with pytest.raises(NotCompilable, match=r"in float16 it is wrong after [\d,]+ letters, on \S") as refusal:
-        load_architecture(nr.language("cycle-navigation"), "deltanet-signed", dtype=torch.float16, seconds=1)
+        make_architecture(nr.language("cycle-navigation"), "deltanet-signed", dtype=torch.float16, seconds=1)
     assert refusal.value.word
 
 
 def test_claims_do_not_go_into_files_of_weights(tmp_path: Path) -> None:
-    model = load_architecture(nr.language("parity"), "lstm", seconds=0)
+    model = make_architecture(nr.language("parity"), "lstm", seconds=0).model
     nr.save_model(tmp_path / "real", model)
     (read,) = nr.read_model(tmp_path / "real").claims
     assert (read.scope, read.length) == (TESTED, 0)

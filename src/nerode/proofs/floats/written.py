@@ -9,8 +9,7 @@ computes every listed step again.
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,12 +44,12 @@ from nerode.network import LogitDecoder, Network
 from nerode.proofs.find.agreement import compare_on_random_words
 from nerode.proofs.find.heads import read_decoder, run_decoder
 from nerode.proofs.find.walk import MOST_STATES
-from nerode.proofs.find.words import runner_of
+from nerode.proofs.find.words import WordReader, runner_of
 from nerode.proofs.folder import MODEL_FOLDER, write_float_certificate
 from nerode.proofs.replay.attention.records import METHOD as HEADS
-from nerode.proofs.replay.subject import make_subject
+from nerode.proofs.replay.subject import Subject, make_subject
 from nerode.proofs.replay.table import ABOVE_HALF, answer_on_empty_word
-from nerode.proofs.runner import QuestionTable, above_half, as_legal, make_runner
+from nerode.proofs.runner import above_half, as_legal
 from nerode.proofs.settle import Settled, SettleSettings, settle
 from nerode.records import (
     REFUTED,
@@ -73,14 +72,8 @@ SECONDS = 10.0
 LONGEST_LOOP = 1 << 16
 """Length to which loops are read where no proof reaches all lengths."""
 
-LONGEST = 100_000
+LONGEST = 10_000
 """Letters of the words that a real architecture is read on."""
-
-LEAST = 10_000
-"""Letters that are read however long it takes."""
-
-CHUNK = 2_048
-"""Letters that are read at once."""
 
 OTHERS = ("bfloat16", "float16")
 """Formats in which a whole model is looked at, too: its weights have few bits."""
@@ -141,55 +134,6 @@ class RealModel:
         return self.wrong is None, self.reach, self.wrong or 0
 
 
-def load_architecture(
-    language: Language,
-    architecture: str,
-    *,
-    dtype: torch.dtype = torch.float32,
-    facts: Facts | None = None,
-    budget: Budget | None = None,
-    seconds: float = SECONDS,
-    surroundings: BlockStyle | None = None,
-) -> Model:
-    """Returns an ordinary model of an architecture whose weights do a language; `claims` says how far.
-
-    It is the model that `nerode compile LANG --to ARCHITECTURE` writes. Several ways to write the weights are
-    tried, those that floats do not round first. A model that fails on a word of at most 10,000 letters is
-    refused; one that fails later comes with a warning.
-
-    Args:
-        language: what it should do.
-        architecture: a name of the zoo that the compiler knows as a target.
-        dtype: the type of its weights.
-        facts: what is known about the language; computed when None.
-        budget: limits of the compiler.
-        seconds: CPU time for proofs and long words; with 0 the model is tried on a few words only.
-        surroundings: "published" for the whole model as published, "zoo" for its layers between ReLU maps
-            with a learned start; None for the first where there is a construction whose claims are no weaker.
-
-    Raises:
-        UnknownName: if there is no such architecture.
-        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
-            the format is too coarse for it; with the word, if there is one on which every way fails.
-    """
-    found = make_architecture(
-        language,
-        architecture,
-        dtype=dtype,
-        facts=facts,
-        seconds=seconds,
-        surroundings=surroundings,
-        options=None if budget is None else Options(budget=budget),
-    )
-    if found.wrong is not None:
-        warnings.warn(
-            f"this {architecture} model of {language.name} is wrong in {dtype} after {found.wrong:,} "
-            "letters; its claims say how far it is proved, and a wider type goes further",
-            stacklevel=2,
-        )
-    return found.model
-
-
 def make_architecture(
     language: Language,
     architecture: str,
@@ -202,10 +146,27 @@ def make_architecture(
     longest: int = LONGEST,
     others: Sequence[str] = OTHERS,
 ) -> RealModel:
-    """Returns what `load_architecture` returns, with its network and certificates.
+    """Returns an ordinary model of an architecture whose weights do a language, with its network and claims.
 
-    The arguments are those of `load_architecture`, the user's options for networks, how many letters of
-    random words it is read on, and in which other formats a whole model is looked at.
+    Several ways to write the weights are tried, those that floats do not round first. A model that fails on a
+    word of at most 10,000 letters is refused.
+
+    Args:
+        language: what it should do.
+        architecture: a name of the zoo that the compiler knows as a target.
+        dtype: the type of its weights.
+        facts: what is known about the language; computed when None.
+        seconds: CPU time for proofs and long words; with 0 the model is tried on a few words only.
+        surroundings: "published" for the whole model as published, "zoo" for its layers between ReLU maps
+            with a learned start; None for the first where there is a construction whose claims are no weaker.
+        options: the user's, for networks.
+        longest: letters of the random words that it is read on.
+        others: further formats in which a whole model is looked at.
+
+    Raises:
+        UnknownName: if there is no such architecture.
+        NotCompilable: with all reasons, if the architecture cannot do the language or carry its network, or
+            the format is too coarse for it; with the word, if there is one on which every way fails.
     """
     if seconds < 0:
         raise InputError(f"{seconds} seconds for proofs; give 0 or more")
@@ -275,8 +236,7 @@ def _examine(
             reason = f"Nothing is proved of the decoder in {dtype}: {found[0].settlement.reason}."
             claims.append(unexamined(reason, dtype=dtype))
     elif found[0].refutation is None:
-        share = _rest(budget, 0.3 if published else 0.9)
-        claims += _read_long_words(model, language, task == PREDICT, longest, share)
+        claims += _read_long_words(_about(model, network, language, task), longest)
     copies = [_converted(model, other) for other in others if other != dtype] if published else []
     for copy in copies if found[0].settlement.status == "proved" else ():
         if copy is not None:
@@ -300,7 +260,13 @@ def _settle_weights(
     prefixes: bool = False,
 ) -> Settled:
     """The settlement of the weights that a network was lowered to."""
-    asked = make_subject(
+    settings = replace(_of_compiled(budget, longest), prefixes=prefixes)
+    return settle(_about(model, network, language, task), settings=settings, budget=budget)
+
+
+def _about(model: Model, network: Network, language: Language, task: str | None) -> Subject:
+    """The weights that a network was lowered to, with the question of a task."""
+    return make_subject(
         network.origin.language,
         about=language.name,
         module=model,
@@ -309,8 +275,6 @@ def _settle_weights(
         reading=ABOVE_HALF,
         empty=answer_on_empty_word(model),
     )
-    settings = replace(_of_compiled(budget, longest), prefixes=prefixes)
-    return settle(asked, settings=settings, budget=budget)
 
 
 def _of_compiled(budget: Budget, loops: int) -> SettleSettings:
@@ -612,31 +576,22 @@ def _converted(model: Model, dtype: str) -> Model | None:
     return copy.requires_grad_(False)
 
 
-def _read_long_words(
-    model: Model, language: Language, all_words: bool, longest: int, budget: Budget
-) -> tuple[ModelClaim, ...]:
+def _read_long_words(asked: Subject, longest: int) -> tuple[ModelClaim, ...]:
     """The length to which words were read by `forward`, or the first wrong answer; nothing without words."""
+    reader, read = WordReader(asked), 0
+    language = reader.question.language  # type: ignore[attr-defined]  # a model is compiled for a language
     words = [_lawful_word(language, longest)]
-    if all_words:
+    if reader.question.task == PREDICT:
         words.insert(0, np.random.default_rng(0).integers(0, len(language.alphabet), longest).tolist())
-    runner, dtype, read = make_runner(model, language, decode=above_half), dtype_of(model), 0
     for word in words:
-        known, number, state = QuestionTable(asked_of(language)), 0, runner.start()
-        for first in range(0, len(word), CHUNK):
-            if budget.elapsed() > budget.seconds and read >= LEAST:
-                break
-            part = word[first : first + CHUNK]
-            numbers = known.along(number, part)
-            (got,), state = runner.forward(np.array([part]), state)
-            for at in np.flatnonzero(known.are_wrong(numbers, got))[:1].tolist():
-                found = known.refutation(word[: first + at + 1], int(numbers[at]), got[at])
-                says = "The answer after this many letters of a random word is wrong."
-                return (_refuted(found, dtype, language, says),)
-            number, read = int(numbers[-1]), max(read, first + len(part))
+        if (found := reader.first_failure(tuple(word))) is not None:
+            says = "The answer after this many letters of a random word is wrong."
+            return (_refuted(found, reader.runner.dtype, language, says),)
+        read = max(read, len(word))
     if not read:
         return ()
     says = "A random word of this length was read by `forward`, every answer correct. It is no proof."
-    return (ModelClaim(scope=TESTED, says=says, dtype=dtype, length=read),)
+    return (ModelClaim(scope=TESTED, says=says, dtype=reader.runner.dtype, length=read),)
 
 
 def _lawful_word(language: Language, length: int) -> list[int]:
@@ -705,11 +660,11 @@ class ModelReader:
             raise InputError(
                 f"{folder} has no {MODEL_FOLDER}/; `nerode compile LANG --to ARCHITECTURE -o DIR` writes one"
             )
-        self._model = read_model(place).eval()
-        self.dtype = dtype_of(self._model)
-        names = dict.fromkeys(layer.name for layer in self._model.config.layers)
+        model = read_model(place).eval()
+        names = dict.fromkeys(layer.name for layer in model.config.layers)
+        self.dtype, self._model = dtype_of(model), model
         self.about = f"{', '.join(names)} in {self.dtype}"
-        self.tokens, self.answer = 0, answer_on_empty_word(self._model)
+        self.tokens, self.answer = 0, answer_on_empty_word(model)
         self._state: State | None = None
 
     @property
@@ -717,36 +672,31 @@ class ModelReader:
         """Positions that heads keep of what `feed` has read; None for a model whose state has one size."""
         return self.tokens + int(self._model.config.beginning) if self._model.grows else None
 
-    @torch.no_grad()
     def feed(self, letters: Sequence[int]) -> None:
         """Reads on in one long word, letter by letter.
 
         Raises:
             InputError: if the model attends, and the word is longer than its cache may get.
         """
-        model = self._model
-        if model.grows and self.tokens + len(letters) > MOST_ATTENDED:
+        if self._model.grows and self.tokens + len(letters) > MOST_ATTENDED:
             raise InputError(
                 f"the word has more than {MOST_ATTENDED:,} letters; attention keeps all of them, and a step "
                 "takes longer with each; give a shorter word, or run the exact network without --model"
             )
-        if self._state is None:
-            self._state = model.initial_state(1)
-        scores = None
-        for letter in letters:
-            rows, self._state = model.step(torch.tensor([int(letter)]), self._state)
-            scores = rows[0]
-            charge()
-        if scores is not None:
-            self.tokens += len(letters)
-            self.answer = as_legal(np.asarray(above_half(scores).numpy(), dtype=np.bool_))
+        for answer in self._answers(letters):
+            self.answer, self.tokens = answer, self.tokens + 1
 
-    @torch.no_grad()
     def run(self, word: Sequence[int]) -> list[Legal | None]:
         """Returns what may follow each prefix; None for the empty one if the model says nothing there."""
-        answers = [answer_on_empty_word(self._model)]
-        state = self._model.initial_state(1)
-        for letter in word:
-            scores, state = self._model.step(torch.tensor([letter]), state)
-            answers.append(as_legal(np.asarray(above_half(scores[0]).numpy(), dtype=np.bool_)))
-        return answers
+        self._state = None
+        return [answer_on_empty_word(self._model), *self._answers(word)]
+
+    @torch.no_grad()
+    def _answers(self, letters: Sequence[int]) -> Iterator[Legal]:
+        """What may follow after each further letter."""
+        if self._state is None:
+            self._state = self._model.initial_state(1)
+        for letter in letters:
+            scores, self._state = self._model.step(torch.tensor([int(letter)]), self._state)
+            charge()
+            yield as_legal(np.asarray(above_half(scores[0]).numpy(), dtype=np.bool_))
