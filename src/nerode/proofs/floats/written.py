@@ -693,7 +693,7 @@ class ModelReader:
 
     @torch.no_grad()
     def _answers(self, letters: Sequence[int]) -> Iterator[Legal]:
-        """What may follow after each further letter."""
+        """Answers after each further letter."""
         if self._state is None:
             self._state = self._model.initial_state(1)
         for letter in letters:
