@@ -37,8 +37,8 @@ from nerode.models import Model, read_model, save_model
 from nerode.models.lower import is_decoder, writer_of
 from nerode.network import LogitDecoder, Network
 from nerode.proofs import MODEL_FOLDER, PREDICT, VALID_PREFIXES, certificate_to_json, certify, write_folder
-from nerode.proofs.artefacts import LETTERS, model_facts
-from nerode.proofs.floats import RealModel, make_architecture, write_real_model
+from nerode.proofs.artefacts import model_facts
+from nerode.proofs.floats import LONGEST, RealModel, make_architecture, write_real_model
 from nerode.proofs.replay import replay_network
 from nerode.verdict import ARCHITECTURES, Facts, State, VerdictTask, collect_facts
 
@@ -225,7 +225,7 @@ def _word(language: Language, lawful: bool) -> Answered:
     word: list[int] = []
     expected: list[tuple[bool, ...]] = []
     configuration = language.initial()
-    while len(word) < LETTERS:
+    while len(word) < LONGEST:
         choices = answer(configuration)[0] if lawful else letters
         if not choices:
             break
@@ -271,7 +271,7 @@ def page(rows: list[Row]) -> str:
         "",
         "Written by `python -m benchmarks real_models` from `results.jsonl`. For each pair that theory and",
         "the compiler allow, `model/` was written, its certificates were replayed, and two words of up to",
-        f"{LETTERS:,} letters were read in float32 by `forward`, one uniformly random and one that can",
+        f"{LONGEST:,} letters were read in float32 by `forward`, one uniformly random and one that can",
         "always be continued, compared with the language at every letter. A network that is claimed for",
         "valid prefixes only is not held to the first.",
         "",

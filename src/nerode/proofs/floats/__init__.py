@@ -8,6 +8,7 @@ from nerode.proofs.find.schedule import finished
 from nerode.proofs.find.walk import CALL, Walk
 from nerode.proofs.find.words import WordReader, coarse_walks, failing_hold, shorten, shrinking_margins
 from nerode.proofs.floats.written import (
+    LONGEST,
     Examination,
     ModelReader,
     RealModel,
@@ -41,6 +42,7 @@ __all__ = [
     "CALL",
     "CLOSURE",
     "LETTERS_FOR_SHORTENING",
+    "LONGEST",
     "MOST_STATES",
     "WORDS",
     "Examination",
