@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_440,
     "models": 23_637,
     "network": 2_829,
-    "proofs": 13_702,
+    "proofs": 13_704,
     "records": 3_359,
     "report": 8_086,
     "reproduce": 3_219,
