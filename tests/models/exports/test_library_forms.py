@@ -14,17 +14,11 @@ from safetensors.torch import load_file
 
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
-<<<<<<< HEAD:tests/models/exports/test_library_forms.py
 from nerode.models import Model, read_model, save_model
 from nerode.models.exports import Compared, write_library_folder
 from nerode.models.exports.library_forms import BEGIN, END, EXPORT_FORMS, FIRST, transformers_mamba
-from nerode.proofs.floats import load_architecture
-from nerode.records import NetworkEntry, SubjectRecord, TokenLetters
-=======
-from nerode.models import read_model, save_model
-from nerode.models.exports.whole_models import BEGIN, FIRST, answers_of, as_answers, write_export
 from nerode.proofs.floats import make_architecture
->>>>>>> 9a26a0d5 (Write weights through make_architecture alone: load_architecture was a second door that no command reached):tests/models/exports/test_whole_models.py
+from nerode.records import NetworkEntry, SubjectRecord, TokenLetters
 from tests.models.walks import lawful_word, legal_table, published_model
 
 transformers = pytest.importorskip("transformers")
@@ -240,10 +234,9 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     language = resolve_language("tomita-1")
     zoo = make_architecture(language, "mamba", surroundings="zoo", seconds=0).model
     with pytest.raises(InputError, match="--surroundings published"):
-<<<<<<< HEAD:tests/models/exports/test_library_forms.py
         written(tmp_path / "a", zoo, language)
     with pytest.raises(InputError, match="transformers has no language model of gla"):
-        written(tmp_path / "a", load_architecture(language, "gla", seconds=0), language)
+        written(tmp_path / "a", make_architecture(language, "gla", seconds=0).model, language)
     with pytest.raises(InputError, match="fla has no language model of mamba-2"):
         written(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
 
@@ -256,16 +249,4 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         InputError, match="answers otherwise than nerode's module after 0; nothing was written"
     ):
         written(tmp_path / "a", published_model(language, "mamba"), language)
-=======
-        write_export(tmp_path / "a", zoo, language, to="huggingface")
-    with pytest.raises(InputError, match="loads no model of gla"):
-        write_export(
-            tmp_path / "a", make_architecture(language, "gla", seconds=0).model, language, to="huggingface"
-        )
-    with pytest.raises(InputError, match="fla loads no model of mamba-2"):
-        write_export(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
-    wrong = published_model(resolve_language("tomita-2"), "mamba")
-    with pytest.raises(InputError, match="disagrees with the language"):
-        write_export(tmp_path / "a", wrong, language, to="huggingface")
->>>>>>> 9a26a0d5 (Write weights through make_architecture alone: load_architecture was a second door that no command reached):tests/models/exports/test_whole_models.py
     assert not (tmp_path / "a").exists()

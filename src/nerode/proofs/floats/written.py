@@ -510,7 +510,7 @@ def _network_claims(
     if any(c.dtype == dtype and c.length == "all" for c in claims):
         return known(claims)
     if network.attends:
-        reason = "This is the streaming form of attention; load_architecture gives the softmax decoder."
+        reason = "This is the streaming form of attention; nerode.compile gives the softmax decoder."
         return (*known(claims), unexamined(reason, dtype=dtype))
     if isinstance(network.decoder, LogitDecoder):
         reason = f"The distributions were not looked at in {dtype}; their weights are rounded to it."
