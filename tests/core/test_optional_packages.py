@@ -35,7 +35,7 @@ def test_another_missing_module_is_no_extra() -> None:
 def test_a_command_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("ELEMENTS", "write_onnx"):
         monkeypatch.delitem(vars(exports), name, raising=False)  # loaded by an earlier test
-    monkeypatch.delitem(sys.modules, "nerode.models.exports.onnx_graph", raising=False)
+    monkeypatch.delitem(sys.modules, "nerode.models.exports.module_graph", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
     outcome = run("export", str(tmp_path), "-o", str(tmp_path / "x.onnx"))
     assert outcome.code == 2

@@ -48,7 +48,7 @@ def warm_up() -> None:
         "nerode.analysis",
         "nerode.analysis.extraction",
         "nerode.analysis.polish",
-        "nerode.models.exports.onnx_graph",
+        "nerode.models.exports.module_graph",
         "nerode.proofs.floats",
         "nerode.reproduce.measuring",
         "nerode.sweeps",

@@ -13,7 +13,7 @@ import torch
 from nerode.core import NotCompilable, Reference
 from nerode.explorer.networks import layer_matrices
 from nerode.languages import Alphabet, Legal
-from nerode.models.exports import to_onnx
+from nerode.models.exports import network_to_onnx
 from nerode.models.lower.stream import plan_move
 from nerode.models.network_module.model import load_model
 from nerode.network import (
@@ -131,7 +131,7 @@ def test_exact_torch_and_onnx_agree(network):
     scanned = model(letters)[0]
     torch.testing.assert_close(torch.stack(stepped, dim=1), scanned, rtol=0, atol=0)
     assert model.legal(scanned)[..., -1].tolist() == exact
-    session = onnxruntime.InferenceSession(to_onnx(network).SerializeToString())
+    session = onnxruntime.InferenceSession(network_to_onnx(network).SerializeToString())
     (scores,) = session.run(["scores"], {"letters": np.array(WORDS)})
     assert (scores[..., -1] > 0.5).tolist() == exact
 

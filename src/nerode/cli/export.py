@@ -12,7 +12,6 @@ from nerode.core import (
     Budget,
     InputError,
     claim_file,
-    missing_extra,
     plural,
     write_atomically,
 )
@@ -78,7 +77,7 @@ def export(
     where that is installed. Claims, reading and letters go with it: into the metadata of a graph, into
     nerode.json and a model card (README.md) of a folder.
 
-    onnx: one Scan over the letters. Inputs and outputs are in docs/export.md. Of a compiled network the graph
+    onnx: a Scan over words and letters. Inputs and outputs are in docs/export.md. Of a compiled network that
     of the exact network is written: what holds in the float format on any program is printed; if nothing
     does, the network is run in the format, and a graph that fails on some word is refused.
 
@@ -153,14 +152,7 @@ def _graph_claims(folder: Path, network: Network, dtype: str, *, refuted: bool) 
     claims = graph_claims(folder, dtype=dtype, budget=Budget(seconds=_CHECK_SECONDS))
     if any(claim.dtype == dtype and claim.is_proof for claim in claims) or dtype not in ELEMENTS:
         return claims
-    try:
-        from nerode.proofs.floats import graph_failure
-    except ModuleNotFoundError as error:
-        missing = missing_extra(error)
-        if missing is None:
-            raise
-        click.echo(f"the graph was not tried on words: {missing}", err=True)
-        return claims
+    from nerode.proofs.floats import graph_failure
 
     found = graph_failure(network, read_language(folder), dtype=dtype)
     if found.scope == REFUTED and not refuted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,10 @@ import onnxruntime
 import pytest
 
 from nerode.compiler import NgramOptions, Options, compile_language
-from nerode.core import InputError, NotCompilable, to_float
+from nerode.core import InputError, NotCompilable
 from nerode.languages.bestiary import find_language
 from nerode.languages.ngrams import seed_ngram_language
-from nerode.models.exports import to_onnx, write_onnx
+from nerode.models.exports import network_to_onnx, write_onnx
 from nerode.network import Interpreter
 
 NAMES = ["parity", "flip-flop", "dyck-1", "dyck-2-5", "s3", "tomita-3", "z6", "t3", "anbn", "ab-star"]
@@ -35,7 +36,7 @@ LENGTHS = (1, 2, 3, 50, 120)
 
 
 def session(network, **options):
-    model = to_onnx(network, **options)
+    model = network_to_onnx(network, **options)
     onnx.checker.check_model(model, full_check=True)
     return onnxruntime.InferenceSession(model.SerializeToString())
 
@@ -82,15 +83,16 @@ def test_the_state_goes_on():
     network = compile_language(find_language("s3"), "diagonal-complex")
     whole, parts = session(network, dtype="float64"), session(network, dtype="float64", carry_state=True)
     word = np.random.default_rng(1).integers(0, len(network.alphabet), (3, 40))
-    states = {}
-    for i, layer in enumerate(network.layers):
-        start = [to_float(v) for v in layer.start]
-        row = start + ([0.0] * len(start) if layer.complex_state else [])
-        states[f"state_{i}"] = np.tile(np.array(row), (3, 1))
+    start = json.loads(parts.get_modelmeta().custom_metadata_map["start"])
+    # The real and the imaginary parts of a complex state are two.
+    assert len(start) == sum(1 + layer.complex_state for layer in network.layers)
+    states = {
+        f"state_{i}": np.tile(np.array(values, dtype=kind), (3, 1)) for i, (values, kind) in enumerate(start)
+    }
     found = []
     for piece in np.split(word, [1, 7, 30], axis=1):
         scores, *after = parts.run(
-            ["scores", *(f"after_{i}" for i in range(network.depth))], {"letters": piece, **states}
+            ["scores", *(f"after_{i}" for i in range(len(start)))], {"letters": piece, **states}
         )
         states = {f"state_{i}": value for i, value in enumerate(after)}
         found.append(scores)
@@ -134,7 +136,7 @@ def test_files_and_refusals(tmp_path):
     assert facts["language"] == "parity"
     assert facts["alphabet"].split("\n") == list(network.alphabet)
     with pytest.raises(InputError, match="float32"):
-        to_onnx(network, dtype="bfloat16")
+        network_to_onnx(network, dtype="bfloat16")
 
 
 @pytest.mark.parametrize(("digits", "dtype"), [(40, "float32"), (400, "float32"), (400, "float64")])
@@ -143,4 +145,4 @@ def test_weights_beyond_the_type_are_refused(digits, dtype):
     vectors = tuple(tuple(10**digits * e for e in vector) for vector in network.embedding.vectors)
     large = replace(network, embedding=replace(network.embedding, vectors=vectors))
     with pytest.raises(InputError, match="beyond the largest float"):
-        to_onnx(large, dtype=dtype)
+        network_to_onnx(large, dtype=dtype)

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from nerode.models.exports.comparing import Compared, compare, session_scores
     from nerode.models.exports.library_folders import write_library_folder, write_torch_folder
     from nerode.models.exports.library_forms import NOTE_FILE, NOTE_FORMAT
-    from nerode.models.exports.module_graph import module_to_onnx
-    from nerode.models.exports.onnx_graph import ELEMENTS, to_onnx, write_onnx
+    from nerode.models.exports.module_graph import ELEMENTS, module_to_onnx, network_to_onnx, write_onnx
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -17,7 +16,6 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.models.exports.comparing": "Compared compare session_scores",
         "nerode.models.exports.library_folders": "write_library_folder write_torch_folder",
         "nerode.models.exports.library_forms": "NOTE_FILE NOTE_FORMAT",
-        "nerode.models.exports.module_graph": "module_to_onnx",
-        "nerode.models.exports.onnx_graph": "ELEMENTS to_onnx write_onnx",
+        "nerode.models.exports.module_graph": "ELEMENTS module_to_onnx network_to_onnx write_onnx",
     },
 )

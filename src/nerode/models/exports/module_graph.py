@@ -1,25 +1,40 @@
 """Any module with a step as an ONNX graph: a Scan over the words, and in it a Scan over the letters.
 
-The words of a batch are read one by one, so that no answer depends on the words beside it.
+A loop that is written out, or a scan by doubling, would be correct only at the length it was traced with. The
+words of a batch are read one by one, so that no answer depends on the words beside it. A compiled network is
+written as its module.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from onnx import ModelProto, ValueInfoProto, helper
 from torch import Tensor, nn
 
-from nerode.core import InputError
+from nerode.core import InputError, write_atomically
 from nerode.models.base import State
-from nerode.models.exports.onnx_graph import IR_VERSION, MAX_BYTES, OPSET
 from nerode.models.exports.traced_step import ONNX_TYPES, Complex, Name, Nodes, OnnxStep, trace_step
+from nerode.models.network_module.model import load_model
+from nerode.models.network_module.numbers import AffineMap
 from nerode.models.own_models import is_stateful
+from nerode.network import LogitDecoder, Network
+from nerode.records import ModelClaim, claims_to_json
 
 Facts = Mapping[str, Any]
+
+ELEMENTS = {"float64": torch.float64, "float32": torch.float32}
+"""The types in which compiled networks are written."""
+
+IR_VERSION = 10
+OPSET = 18
+
+MAX_BYTES = 1_500_000_000
+"""Protocol buffers end at 2 GiB."""
 
 
 class StateNumbers:
@@ -59,6 +74,59 @@ class StateNumbers:
         for value, split in zip(values, self._complex.values(), strict=True):
             found += [value.real, value.imaginary] if split else [value]
         return found
+
+
+def network_to_onnx(
+    network: Network,
+    *,
+    dtype: str = "float32",
+    carry_state: bool = False,
+    claims: Sequence[ModelClaim] = (),
+) -> ModelProto:
+    """Returns the ONNX model of a compiled network, whose affine maps are products of matrices.
+
+    Inputs and outputs are those of `module_to_onnx`. What the scores mean is said in the metadata under
+    `decoder`: "scores" are legal above 1/2, "points" likewise (they are 0 or 1), "softmax", "sparsemax" and
+    "hardmax" are the logits of a distribution.
+
+    Args:
+        network: what the compiler made.
+        dtype: float32 or float64.
+        carry_state: whether the graph takes the states, for streams.
+        claims: what is known of the graph, for the metadata under `claims`.
+
+    Raises:
+        InputError: for another type, a weight beyond its largest number, or a network too large for one file.
+    """
+    if dtype not in ELEMENTS:
+        raise InputError(f"ONNX graphs are written in {' or '.join(ELEMENTS)}; {dtype!r} was asked for")
+    model, decoder = load_model(network, dtype=ELEMENTS[dtype]), network.decoder
+    for part in model.modules():
+        if isinstance(part, AffineMap):
+            part.as_product = True
+    facts = {
+        "alphabet": "\n".join(network.alphabet),
+        "decoder": decoder.normaliser if isinstance(decoder, LogitDecoder) else decoder.kind,
+        "language": network.origin.language,
+        "construction": network.origin.construction,
+        "claims": claims_to_json(claims),
+    }
+    return module_to_onnx(model, carry_state=carry_state, facts=facts)
+
+
+def write_onnx(
+    path: Path,
+    network: Network,
+    *,
+    dtype: str = "float32",
+    carry_state: bool = False,
+    claims: Sequence[ModelClaim] = (),
+) -> int:
+    """Writes the ONNX file of a network and returns its size in bytes; see `network_to_onnx`."""
+    model = network_to_onnx(network, dtype=dtype, carry_state=carry_state, claims=claims)
+    content = model.SerializeToString()
+    write_atomically(path, content)
+    return len(content)
 
 
 def module_to_onnx(module: nn.Module, *, carry_state: bool = False, facts: Facts | None = None) -> ModelProto:

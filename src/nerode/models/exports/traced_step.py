@@ -577,6 +577,11 @@ def _scatter(step: OnnxStep, x: Value, axis: int, index: Value, source: Value) -
     return step.node("ScatterElements", x, index, source, axis=axis % len(x.shape))
 
 
+def _scatter_add(step: OnnxStep, x: Value, axis: int, index: Value, source: Value) -> Value:
+    axis %= len(x.shape)
+    return step.node("ScatterElements", x, index, source, axis=axis, reduction="add")
+
+
 def _same(step: OnnxStep, x: Value, *_: Any, **__: Any) -> Value:
     return step.as_type(x, step.shown.dtype)
 
@@ -677,6 +682,7 @@ RULES: dict[str, Rule] = {
         "GatherElements", x, places, axis=axis % len(x.shape)
     ),
     "scatter": _scatter,
+    "scatter_add": _scatter_add,
     "embedding": lambda step, table, places, *_, **__: step.node("Gather", table, places, axis=0),
     **dict.fromkeys(
         ("unsqueeze", "squeeze", "view", "reshape", "_unsafe_view"),

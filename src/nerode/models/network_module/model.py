@@ -316,6 +316,10 @@ class CompiledModel(nn.Module):
         """Returns the scores after one letter and the state after it; the given state is not changed."""
         x = self._letters(x, ndim=1)
         require_state(state, self._state_names, len(x))
+        return self.advance(x, state)
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """Returns what `step` returns, without looking at the values of letters."""
         after, stream = self.exact_step.step([state[name] for name in self._state_names], x)
         return self._decode(stream), dict(zip(self._state_names, after, strict=True))
 

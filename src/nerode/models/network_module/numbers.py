@@ -143,8 +143,8 @@ _FULL = 8
 class AffineMap(nn.Module):
     """y_i = bias_i + Σ_j coefficient_ij x_j.
 
-    One position (batch, inputs) is summed entry after entry, so that its bits do not depend on the batch.
-    A sequence (batch, time, inputs) is one matrix product.
+    One position (batch, inputs) is summed entry after entry, so that its bits do not depend on the batch;
+    with `as_product`, as for graphs, it is a matrix product. A sequence (batch, time, inputs) is one, too.
 
     Args:
         inputs: number of inputs.
@@ -154,6 +154,8 @@ class AffineMap(nn.Module):
         place: what errors call the map.
         is_complex: whether coefficients are complex; the outputs then are, the inputs stay real.
     """
+
+    as_product = False
 
     def __init__(
         self,
@@ -195,6 +197,8 @@ class AffineMap(nn.Module):
         return matrix.index_put((self.places[0], self.places[1]), self.values)
 
     def _one_position(self, x: Tensor) -> Tensor:
+        if self.as_product:
+            return nn.functional.linear(x, self.dense(), self.bias)
         y = x.new_zeros(len(x), self.rows) if self.bias is None else self.bias.expand(len(x), -1)
         products = x[:, self.places[1]] * self.values
         return y.scatter_add(1, self.places[0].expand(len(x), -1), products)
