@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import or_
 from typing import TypeVar
 
 import numpy as np
@@ -24,9 +25,6 @@ from nerode.languages.dfa import Dfa, IntArray
 
 Edge = tuple[int, int | None, int]
 """Source, letter (None: the edge reads nothing), target."""
-
-_CELLS = 1 << 22
-"""How many truth values one batch of subsets may occupy, whatever the size of the automaton."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,67 +67,216 @@ def determinise(nfa: Nfa, budget: Budget | None = None) -> Dfa:
     States from which nothing is accepted are left out of the subsets, so at most one state of the result
     (the empty subset) is dead. The result need not be minimal.
 
-    Implements: [RabinScott1959]
-
     Raises:
         BudgetExceeded: if there are more subsets than `budget.states`; it says how many were reached.
     """
     budget = started(budget)
     edges, starts = _without_silent_edges(nfa, budget)
     edges, starts, useful = _useful_part(edges, starts, nfa.accepting)
-    n, k = len(useful), len(nfa.alphabet)
     number = {q: i for i, q in enumerate(useful)}
-    step = _SubsetStep({(a, number[p], number[q]) for p, a, q in edges}, num_states=n, num_letters=k)
-    subsets, table = explore(
-        [step.pack([number[q] for q in starts])],
-        step.successors,
-        num_letters=k,
-        batch=step.batch,
-        budget=budget,
+    letters: dict[tuple[int, int], int] = defaultdict(int)
+    for p, a, q in edges:
+        letters[number[p], number[q]] |= 1 << a
+    links: list[list[BundledEdge]] = [[] for _ in useful]
+    for (p, q), mask in letters.items():
+        links[p].append((mask, q))
+    automaton = BundledNfa(
+        num_letters=len(nfa.alphabet),
+        links=tuple(map(tuple, links)),
+        out=tuple((i,) for i in range(len(useful))),
+        starts=frozenset(number[q] for q in starts),
+        accepting=frozenset(number[q] for q in useful if q in nfa.accepting),
     )
-    final = int.from_bytes(step.pack([number[q] for q in useful if q in nfa.accepting]), "little")
-    accepting = np.array([bool(int.from_bytes(subset, "little") & final) for subset in subsets])
-    return Dfa(alphabet=nfa.alphabet, transitions=table, start=0, accepting=accepting)
+    return automaton.determinised(nfa.alphabet, budget)
 
 
-class _SubsetStep:
-    """Successors of many subsets at once; a subset is a bit string, packed into bytes.
+BundledEdge = tuple[int, int]
+"""Letters, as a bit set of letter numbers, and target state."""
 
-    The successor of a subset contains q after letter a when it contains some p with an edge (p, a, q). All
-    edges are sorted by (a, q), and one segmented "or" over the columns of their sources does it for a batch.
+_MASK_BITS = 1 << 28
+"""Above this size (32 MB) the table of bit sets gives way to sets of numbers."""
+
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledNfa:
+    """A nondeterministic automaton without silent moves, whose edges are bundled.
+
+    A *link* is a bundle of edges that several states share, so that an automaton stays linear in the pattern
+    that it is made of where its edges, counted one by one, would be quadratic.
+
+    Attributes:
+        num_letters: letters are 0 … num_letters-1.
+        links: bundles of edges.
+        out: for each state the numbers of the links that leave it.
+        starts: the initial states.
+        accepting: the final states.
     """
 
-    def __init__(self, edges: set[tuple[int, int, int]], *, num_states: int, num_letters: int) -> None:
-        self.num_states = num_states
-        self.num_letters = num_letters
-        ordered = np.array(sorted((a, q, p) for a, p, q in edges), dtype=np.int64).reshape(-1, 3)
-        cell = ordered[:, 0] * num_states + ordered[:, 1]
-        self._sources = ordered[:, 2]
-        self._cells, self._segments = np.unique(cell, return_index=True)
-        self.batch = max(1, _CELLS // max(1, num_states * num_letters, len(edges)))
+    num_letters: int
+    links: tuple[tuple[BundledEdge, ...], ...]
+    out: tuple[tuple[int, ...], ...]
+    starts: frozenset[int]
+    accepting: frozenset[int]
 
-    def pack(self, members: Iterable[int]) -> bytes:
-        """Returns a subset given by its members."""
-        row = np.zeros(self.num_states, dtype=np.uint8)
-        row[list(members)] = 1
-        return np.packbits(row, bitorder="little").tobytes()
+    @property
+    def num_states(self) -> int:
+        """Number of states."""
+        return len(self.out)
 
-    def successors(self, subsets: list[bytes]) -> list[bytes]:
-        """Returns the subsets after each letter, subset by subset."""
-        count, k, n = len(subsets), self.num_letters, self.num_states
-        width = len(subsets[0])
-        after = np.zeros((k * n, count), dtype=np.uint8)
-        if len(self._cells):
-            packed = np.frombuffer(b"".join(subsets), dtype=np.uint8).reshape(count, width)
-            members = np.unpackbits(packed, axis=1, count=n, bitorder="little").T
-            after[self._cells] = np.bitwise_or.reduceat(
-                members.take(self._sources, axis=0), self._segments, axis=0
-            )
-        by_subset: npt.NDArray[np.uint8] = after.T.reshape(count * k, n)
-        text = np.packbits(by_subset, axis=1, bitorder="little").tobytes()
-        if not width:
-            return [b""] * (count * k)
-        return [text[i : i + width] for i in range(0, len(text), width)]
+    @property
+    def has_masks(self) -> bool:
+        """Whether the moves as bit sets fit into a table."""
+        return self.num_states**2 * self.num_letters <= _MASK_BITS
+
+    def determinised(self, alphabet: Alphabet, budget: Budget) -> Dfa:
+        """Returns the automaton of the reachable subsets, numbered breadth first.
+
+        Implements: [RabinScott1959]
+        """
+        if self.has_masks:
+            return MaskAutomaton.of_bundles(self).determinised(alphabet, budget)
+        return _determinise_sparse(self, alphabet, budget)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskAutomaton:
+    """A nondeterministic automaton without silent moves; sets of states are bit sets.
+
+    Attributes:
+        moves: `moves[p][a]` is the set of states after letter a in state p.
+        starts: the initial states.
+        accepting: the final states.
+    """
+
+    moves: tuple[tuple[int, ...], ...]
+    starts: int
+    accepting: int
+
+    @classmethod
+    def of_bundles(cls, automaton: BundledNfa) -> MaskAutomaton:
+        """Returns the same automaton with every edge spelled out."""
+        bundles = []
+        for link in automaton.links:
+            targets = [0] * automaton.num_letters
+            for letters, target in link:
+                for letter in _members(letters):
+                    targets[letter] |= 1 << target
+            bundles.append(tuple(targets))
+        nothing = (0,) * automaton.num_letters
+        moves = []
+        for links in automaton.out:
+            row = nothing
+            for link_number in links:
+                row = tuple(map(or_, row, bundles[link_number]))
+            moves.append(row)
+        accepting = sum(1 << state for state in automaton.accepting)
+        starts = sum(1 << state for state in automaton.starts)
+        return cls(moves=tuple(moves), starts=starts, accepting=accepting)
+
+    @classmethod
+    def of_dfa(cls, dfa: Dfa) -> MaskAutomaton:
+        """Returns a deterministic automaton as a nondeterministic one."""
+        moves = tuple(tuple(1 << target for target in row) for row in dfa.transitions.tolist())
+        accepting = sum(1 << q for q in np.flatnonzero(dfa.accepting).tolist())
+        return cls(moves=moves, starts=1 << dfa.start, accepting=accepting)
+
+    def reversed(self) -> MaskAutomaton:
+        """Returns the automaton of the reversed language."""
+        back = [[0] * len(self.moves[0]) for _ in self.moves]
+        for source, row in enumerate(self.moves):
+            for letter, targets in enumerate(row):
+                for target in _members(targets):
+                    back[target][letter] |= 1 << source
+        return MaskAutomaton(moves=tuple(map(tuple, back)), starts=self.accepting, accepting=self.starts)
+
+    def determinised(self, alphabet: Alphabet, budget: Budget) -> Dfa:
+        """Returns the automaton of the reachable subsets, numbered breadth first."""
+        subsets, table = explore(
+            [self.starts],
+            _MaskStep(self.moves, len(alphabet)),
+            num_letters=len(alphabet),
+            batch=_BATCH,
+            budget=budget,
+        )
+        accepting = np.array([subset & self.accepting != 0 for subset in subsets])
+        return Dfa(alphabet=alphabet, transitions=table, start=0, accepting=accepting)
+
+
+class _MaskStep:
+    """The subsets after each letter; the moves of eight states at a time are looked up in a table."""
+
+    def __init__(self, moves: tuple[tuple[int, ...], ...], num_letters: int) -> None:
+        self.moves = moves
+        self.nothing = (0,) * num_letters
+        self.width = (len(moves) + 7) // 8
+        self.tables: list[dict[int, tuple[int, ...]]] = [{} for _ in range(self.width)]
+
+    def __call__(self, subsets: list[int]) -> list[int]:
+        found: list[int] = []
+        for subset in subsets:
+            after = self.nothing
+            # Looking at every byte of a large set with few members would take longer than the members.
+            few = 8 * subset.bit_count() < self.width
+            for row in self.rows_one_by_one(subset) if few else self.rows_by_eight(subset):
+                after = tuple(map(or_, after, row))
+            found += after
+        return found
+
+    def rows_one_by_one(self, subset: int) -> list[tuple[int, ...]]:
+        return [self.moves[state] for state in _members(subset)]
+
+    def rows_by_eight(self, subset: int) -> list[tuple[int, ...]]:
+        return [
+            self.tables[place].get(byte) or self.look_up(place, byte)
+            for place, byte in enumerate(subset.to_bytes(self.width, "little"))
+            if byte
+        ]
+
+    def look_up(self, place: int, byte: int) -> tuple[int, ...]:
+        row = self.nothing
+        for bit in _members(byte):
+            row = tuple(map(or_, row, self.moves[8 * place + bit]))
+        self.tables[place][byte] = row
+        return row
+
+
+def _determinise_sparse(automaton: BundledNfa, alphabet: Alphabet, budget: Budget) -> Dfa:
+    """The automaton of the reachable subsets, for automata with very many states."""
+    bundles: dict[int, list[tuple[int, list[int]]]] = {}
+
+    def bundle(link: int) -> list[tuple[int, list[int]]]:
+        by_letter: dict[int, list[int]] = {}
+        for letters, target in automaton.links[link]:
+            for letter in _members(letters):
+                by_letter.setdefault(letter, []).append(target)
+        bundles[link] = list(by_letter.items())
+        return bundles[link]
+
+    def successors(subsets: list[frozenset[int]]) -> list[frozenset[int]]:
+        found: list[frozenset[int]] = []
+        for subset in subsets:
+            after: list[set[int]] = [set() for _ in alphabet]
+            for link in {link for state in subset for link in automaton.out[state]}:
+                for letter, targets in bundles.get(link) or bundle(link):
+                    after[letter].update(targets)
+            found += map(frozenset, after)
+        return found
+
+    subsets, table = explore(
+        [automaton.starts], successors, num_letters=len(alphabet), batch=1, budget=budget
+    )
+    accepting = np.array([not automaton.accepting.isdisjoint(subset) for subset in subsets])
+    return Dfa(alphabet=alphabet, transitions=table, start=0, accepting=accepting)
+
+
+def _members(mask: int) -> Iterator[int]:
+    """The numbers in a bit set, in increasing order."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 def _without_silent_edges(nfa: Nfa, budget: Budget) -> tuple[set[tuple[int, int, int]], frozenset[int]]:

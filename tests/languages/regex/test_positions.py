@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from nerode.core import Budget, BudgetExceeded
+from nerode.languages.determinise import BundledNfa
 from nerode.languages.regex import Complement, concat, parse, regex_to_dfa, simplify
-from nerode.languages.regex.positions import PositionAutomaton, position_automaton
+from nerode.languages.regex.positions import position_automaton
 
 
-def automaton(text: str, budget: Budget | None = None) -> PositionAutomaton:
+def automaton(text: str, budget: Budget | None = None) -> BundledNfa:
     budget = budget or Budget()
     simple = simplify(parse(text, "ab"), budget)
     return position_automaton(simple, {"a": 0, "b": 1}, num_letters=2, blocks={}, budget=budget)

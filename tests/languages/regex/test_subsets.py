@@ -4,16 +4,17 @@ import pytest
 from hypothesis import given
 
 from nerode.core import Budget, BudgetExceeded
+from nerode.languages import determinise as subsets
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.determinise import minimise
+from nerode.languages.determinise import BundledNfa, MaskAutomaton, minimise
 from nerode.languages.regex import Expression, Regex, parse, positions as module, regex_to_dfa, simplify
-from nerode.languages.regex.positions import MaskAutomaton, PositionAutomaton, minimal_dfa, position_automaton
+from nerode.languages.regex.positions import minimal_dfa, position_automaton
 from tests.languages.regex.strategies import expressions
 
 AB = Alphabet(("a", "b"))
 
 
-def positions(expression: Expression) -> PositionAutomaton:
+def positions(expression: Expression) -> BundledNfa:
     simple = simplify(Regex(expression=expression, alphabet=AB), Budget())
     return position_automaton(simple, {"a": 0, "b": 1}, num_letters=2, blocks={}, budget=Budget())
 
@@ -23,20 +24,20 @@ def test_bit_sets_and_sets_of_numbers_give_the_same_automaton(expression: Expres
     automaton = positions(expression)
     expected = minimal_dfa(automaton, AB, Budget())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MASK_BITS", 0)
+        patch.setattr(subsets, "_MASK_BITS", 0)
         assert minimal_dfa(automaton, AB, Budget()) == expected
 
 
 @given(expressions("ab", boolean=False, max_leaves=12))
 def test_determinising_twice_backwards_gives_the_minimal_automaton(expression: Expression) -> None:
-    masks = MaskAutomaton.of_positions(positions(expression))
+    masks = MaskAutomaton.of_bundles(positions(expression))
     back = minimise(masks.reversed().determinised(AB, Budget()))
     again = MaskAutomaton.of_dfa(back).reversed().determinised(AB, Budget())
     assert again == minimise(again) == minimal_dfa(positions(expression), AB, Budget())
 
 
 def test_reversal_reads_words_backwards() -> None:
-    masks = MaskAutomaton.of_positions(positions(parse("ab*(ab|bb)").expression))
+    masks = MaskAutomaton.of_bundles(positions(parse("ab*(ab|bb)").expression))
     back = minimise(masks.reversed().determinised(AB, Budget()))
     assert back == regex_to_dfa("(ba|bb)b*a")
 

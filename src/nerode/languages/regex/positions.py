@@ -2,25 +2,20 @@
 
 Implements: [Glushkov1961]
 
-The edges are kept as the construction makes them: a *link* is a bundle of edges that several states share
-(everything that may follow a star, say), so that the automaton stays linear in the pattern where its
-edges, counted one by one, would be quadratic. A subexpression whose minimal automaton is already known
-(a complement, an intersection) is put in as a block. `minimal_dfa` determinises over subsets of positions,
-and tells what is known of the minimal automaton when that is too large.
+Everything that may follow a star, say, is one bundle of edges (`BundledNfa`). A subexpression whose minimal
+automaton is already known (a complement, an intersection) is put in as a block. `minimal_dfa` determinises
+over subsets of positions, and tells what is known of the minimal automaton when that is too large.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import or_
-
-import numpy as np
 
 from nerode.core import Budget, BudgetExceeded
 from nerode.languages.alphabet import Alphabet
-from nerode.languages.determinise import explore, minimise
+from nerode.languages.determinise import BundledEdge, BundledNfa, MaskAutomaton, minimise
 from nerode.languages.dfa import Dfa
 from nerode.languages.notation import fold
 from nerode.languages.regex.syntax import Concat, Epsilon, Expression, Letters, Repeat, Union
@@ -31,37 +26,12 @@ START = 0
 _BYTES_PER_STATE = 500
 _BYTES_PER_EDGE = 16
 
-Edge = tuple[int, int]
-"""Letters, as a bit set of letter numbers, and target state."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PositionAutomaton:
-    """A nondeterministic automaton that starts in state 0.
-
-    Attributes:
-        num_letters: letters are 0 … num_letters-1.
-        links: bundles of edges.
-        out: for each state the numbers of the links that leave it.
-        accepting: the final states.
-    """
-
-    num_letters: int
-    links: tuple[tuple[Edge, ...], ...]
-    out: tuple[tuple[int, ...], ...]
-    accepting: frozenset[int]
-
-    @property
-    def num_states(self) -> int:
-        """Number of states, the start included."""
-        return len(self.out)
-
 
 @dataclass(slots=True)
 class _Fragment:
     """A part of the automaton: how it is entered, where it may be left, whether it may be skipped."""
 
-    first: list[Edge]
+    first: list[BundledEdge]
     last: list[int]
     nullable: bool
 
@@ -73,7 +43,7 @@ def position_automaton(
     num_letters: int,
     blocks: Mapping[int, Dfa],
     budget: Budget,
-) -> PositionAutomaton:
+) -> BundledNfa:
     """Returns the position automaton of a simplified expression.
 
     Args:
@@ -89,10 +59,11 @@ def position_automaton(
     whole = builder.build(expression)
     builder.link([START], whole.first)
     accepting = frozenset(whole.last) | ({START} if whole.nullable else frozenset())
-    return PositionAutomaton(
+    return BundledNfa(
         num_letters=num_letters,
         links=tuple(map(tuple, builder.links)),
         out=tuple(map(tuple, builder.out)),
+        starts=frozenset({START}),
         accepting=accepting,
     )
 
@@ -102,7 +73,7 @@ class _Builder:
     letters: Mapping[str, int]
     blocks: Mapping[int, Dfa]
     budget: Budget
-    links: list[list[Edge]] = field(default_factory=list)
+    links: list[list[BundledEdge]] = field(default_factory=list)
     out: list[list[int]] = field(default_factory=lambda: [[]])
     masks: dict[int, int] = field(default_factory=dict)
     size: int = 0
@@ -149,7 +120,7 @@ class _Builder:
         return self.repeat(node, parts)
 
     def concat(self, parts: list[_Fragment]) -> _Fragment:
-        first: list[Edge] = []
+        first: list[BundledEdge] = []
         last: list[int] = []
         nullable = True
         for part in parts:
@@ -190,7 +161,7 @@ class _Builder:
         self.grow(_BYTES_PER_STATE)
         return len(self.out) - 1
 
-    def link(self, sources: list[int], edges: list[Edge]) -> None:
+    def link(self, sources: list[int], edges: list[BundledEdge]) -> None:
         """Makes every source lead wherever the edges do."""
         if sources and edges:
             self.grow(_BYTES_PER_EDGE * (len(sources) + len(edges)))
@@ -220,16 +191,11 @@ def _num_copies(node: Repeat) -> int:
     return max(node.low, 1) if node.high is None else node.high
 
 
-_MASK_BITS = 1 << 28
-"""Above this size (32 MB) the table of bit sets gives way to sets of numbers."""
-
 _REVERSED_STATES = 1_000
 """A reversed automaton larger than this is not turned back: its subsets would be slow."""
 
-_BATCH = 64
 
-
-def minimal_dfa(automaton: PositionAutomaton, alphabet: Alphabet, budget: Budget) -> Dfa:
+def minimal_dfa(automaton: BundledNfa, alphabet: Alphabet, budget: Budget) -> Dfa:
     """Returns the canonical minimal automaton.
 
     Raises:
@@ -237,15 +203,12 @@ def minimal_dfa(automaton: PositionAutomaton, alphabet: Alphabet, budget: Budget
             automaton of the reversed language is small, the size of that one and a lower bound for the
             minimal automaton.
     """
-    if automaton.num_states**2 * automaton.num_letters > _MASK_BITS:
-        return minimise(_determinise_sparse(automaton, alphabet, budget))
-    masks = MaskAutomaton.of_positions(automaton)
     try:
-        return minimise(masks.determinised(alphabet, budget))
+        return minimise(automaton.determinised(alphabet, budget))
     except BudgetExceeded as stop:
-        if stop.resource != "states":
+        if stop.resource != "states" or not automaton.has_masks:
             raise
-        return _through_reversal(masks, alphabet, budget, stop)
+        return _through_reversal(MaskAutomaton.of_bundles(automaton), alphabet, budget, stop)
 
 
 def _through_reversal(masks: MaskAutomaton, alphabet: Alphabet, budget: Budget, stop: BudgetExceeded) -> Dfa:
@@ -272,140 +235,3 @@ def _through_reversal(masks: MaskAutomaton, alphabet: Alphabet, budget: Budget, 
         known_so_far=known,
         remedy=f"raise it with --max-states, or ask about the reversed language ({back.num_states} states)",
     ) from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaskAutomaton:
-    """A nondeterministic automaton without silent moves; sets of states are bit sets.
-
-    Attributes:
-        moves: `moves[p][a]` is the set of states after letter a in state p.
-        starts: the initial states.
-        accepting: the final states.
-    """
-
-    moves: tuple[tuple[int, ...], ...]
-    starts: int
-    accepting: int
-
-    @classmethod
-    def of_positions(cls, automaton: PositionAutomaton) -> MaskAutomaton:
-        """Returns the same automaton with every edge spelled out."""
-        bundles = []
-        for link in automaton.links:
-            targets = [0] * automaton.num_letters
-            for letters, target in link:
-                for letter in _members(letters):
-                    targets[letter] |= 1 << target
-            bundles.append(tuple(targets))
-        nothing = (0,) * automaton.num_letters
-        moves = []
-        for links in automaton.out:
-            row = nothing
-            for link_number in links:
-                row = tuple(map(or_, row, bundles[link_number]))
-            moves.append(row)
-        accepting = sum(1 << state for state in automaton.accepting)
-        return cls(moves=tuple(moves), starts=1 << START, accepting=accepting)
-
-    @classmethod
-    def of_dfa(cls, dfa: Dfa) -> MaskAutomaton:
-        """Returns a deterministic automaton as a nondeterministic one."""
-        moves = tuple(tuple(1 << target for target in row) for row in dfa.transitions.tolist())
-        accepting = sum(1 << q for q in np.flatnonzero(dfa.accepting).tolist())
-        return cls(moves=moves, starts=1 << dfa.start, accepting=accepting)
-
-    def reversed(self) -> MaskAutomaton:
-        """Returns the automaton of the reversed language."""
-        back = [[0] * len(self.moves[0]) for _ in self.moves]
-        for source, row in enumerate(self.moves):
-            for letter, targets in enumerate(row):
-                for target in _members(targets):
-                    back[target][letter] |= 1 << source
-        return MaskAutomaton(moves=tuple(map(tuple, back)), starts=self.accepting, accepting=self.starts)
-
-    def determinised(self, alphabet: Alphabet, budget: Budget) -> Dfa:
-        """Returns the automaton of the reachable subsets, numbered breadth first.
-
-        Implements: [RabinScott1959]
-        """
-        subsets, table = explore(
-            [self.starts], _MaskStep(self.moves), num_letters=len(alphabet), batch=_BATCH, budget=budget
-        )
-        accepting = np.array([subset & self.accepting != 0 for subset in subsets])
-        return Dfa(alphabet=alphabet, transitions=table, start=0, accepting=accepting)
-
-
-class _MaskStep:
-    """The subsets after each letter; the moves of eight states at a time are looked up in a table."""
-
-    def __init__(self, moves: tuple[tuple[int, ...], ...]) -> None:
-        self.moves = moves
-        self.nothing = (0,) * len(moves[0])
-        self.width = (len(moves) + 7) // 8
-        self.tables: list[dict[int, tuple[int, ...]]] = [{} for _ in range(self.width)]
-
-    def __call__(self, subsets: list[int]) -> list[int]:
-        found: list[int] = []
-        for subset in subsets:
-            after = self.nothing
-            # Looking at every byte of a large set with few members would take longer than the members.
-            few = 8 * subset.bit_count() < self.width
-            for row in self.rows_one_by_one(subset) if few else self.rows_by_eight(subset):
-                after = tuple(map(or_, after, row))
-            found += after
-        return found
-
-    def rows_one_by_one(self, subset: int) -> list[tuple[int, ...]]:
-        return [self.moves[state] for state in _members(subset)]
-
-    def rows_by_eight(self, subset: int) -> list[tuple[int, ...]]:
-        return [
-            self.tables[place].get(byte) or self.look_up(place, byte)
-            for place, byte in enumerate(subset.to_bytes(self.width, "little"))
-            if byte
-        ]
-
-    def look_up(self, place: int, byte: int) -> tuple[int, ...]:
-        row = self.nothing
-        for bit in _members(byte):
-            row = tuple(map(or_, row, self.moves[8 * place + bit]))
-        self.tables[place][byte] = row
-        return row
-
-
-def _determinise_sparse(automaton: PositionAutomaton, alphabet: Alphabet, budget: Budget) -> Dfa:
-    """The automaton of the reachable subsets, for automata with very many states."""
-    bundles: dict[int, list[tuple[int, list[int]]]] = {}
-
-    def bundle(link: int) -> list[tuple[int, list[int]]]:
-        by_letter: dict[int, list[int]] = {}
-        for letters, target in automaton.links[link]:
-            for letter in _members(letters):
-                by_letter.setdefault(letter, []).append(target)
-        bundles[link] = list(by_letter.items())
-        return bundles[link]
-
-    def successors(subsets: list[frozenset[int]]) -> list[frozenset[int]]:
-        found: list[frozenset[int]] = []
-        for subset in subsets:
-            after: list[set[int]] = [set() for _ in alphabet]
-            for link in {link for state in subset for link in automaton.out[state]}:
-                for letter, targets in bundles.get(link) or bundle(link):
-                    after[letter].update(targets)
-            found += map(frozenset, after)
-        return found
-
-    subsets, table = explore(
-        [frozenset([START])], successors, num_letters=len(alphabet), batch=1, budget=budget
-    )
-    accepting = np.array([not automaton.accepting.isdisjoint(subset) for subset in subsets])
-    return Dfa(alphabet=alphabet, transitions=table, start=0, accepting=accepting)
-
-
-def _members(mask: int) -> Iterator[int]:
-    """The numbers in a bit set, in increasing order."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
