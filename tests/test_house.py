@@ -29,7 +29,7 @@ LINES = {
     "core": 2_636,
     "explorer": 1_955,
     "kernel": 8_308,
-    "languages": 12_440,
+    "languages": 12_413,
     "models": 23_315,
     "network": 2_829,
     "proofs": 13_704,
