@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nerode.reproduce.published.small_models import small_model, spec
+from nerode.reproduce.published.small_models import falling, small_model, spec
 from nerode.reproduce.records import TICKS, AxisValue, PaperFigure, PaperTable, TableCell, TableLine
 
 MODELS = {
@@ -20,14 +20,23 @@ MODELS = {
 }
 _SETTINGS: dict[str, dict[str, Any]] = {
     "RNN": {"width": 128, "hidden": 128, "rate": 1e-3},
-    "LSTM": {"width": 128, "hidden": 128, "rate": 3e-3},
+    "LSTM": {"width": 128, "hidden": 128, "forget_bias": 3.0, "rate": 3e-3},
     "GRU": {"width": 128, "hidden": 128, "rate": 3e-3},
     "NRU": {"width": 64, "hidden": 64, "rate": 3e-3},
     "TF": {"width": 64, "rate": 1e-3},
     "S4D": {"width": 128, "states": 64, "rate": 3e-3},
     "Mamba": {"width": 64, "states": 16, "rate": 3e-3},
 }
-_STEPS = {"RNN": 1000, "LSTM": 1500, "GRU": 1300, "NRU": 800, "TF": 400, "S4D": 500, "Mamba": 400}
+_STEPS = {"RNN": 3000, "LSTM": 5000, "GRU": 5000, "NRU": 12_000, "TF": 1000, "Mamba": 2500}
+"""Updates at most, set on seed 0 by the lengths of training.
+
+With a forget bias of 3 one layer of LSTM copies 98 % of the letters after 2,500 updates; without one it stays
+at chance for 4,000, at rates of 1e-3, 3e-3 and 1e-2.
+"""
+
+_CONSTANT = {"S4D": (500, 800)}
+"""Models that learn at a constant rate: updates of one layer and of two. For the others the rate falls."""
+
 FULL: dict[str, dict[str, Any]] = {
     "blanks": {"patterns": [10], "blanks": [10, 20, 30, 40, 50], "symbols": 8},
     "patterns": {"patterns": [2, 4, 6, 8, 10], "blanks": [50], "symbols": 8},
@@ -56,13 +65,17 @@ def _spec(
     task: str, mixed: str, model: str, depth: int, settings: Mapping[str, dict[str, Any]] = _SETTINGS
 ) -> dict[str, Any]:
     own = small_model(MODELS[model], depth=depth, **settings[model])
-    if model == "S4D":
+    if model in _CONSTANT:
         own["optimiser"]["slow_rate"] = own["optimiser"]["rate"]
+        steps = _CONSTANT[model][depth - 1]
+    else:
+        own = falling(own)
+        steps = _STEPS[model]
     return spec(
         task,
         own,
         settings=FULL[mixed],
-        steps=_STEPS[model] if depth == 1 else _STEPS[model] * 3 // 5,
+        steps=steps,
         batch=64,
         evaluate_every=50,
         measure="token",
@@ -109,7 +122,8 @@ def _lines(row: str, task: str, mixed: str, printed: str) -> list[TableLine]:
     ]
 
 
-_SCALE = "10^4 to 10^5 parameters, 240 to 1,500 steps of 64 for 150,000 of 2,048"
+_SCALE = "10^4 to 10^5 parameters, 500 to 12,000 steps of 64 for 150,000 of 2,048; ours and "
+"not the paper's: falling rates, the forget bias of the LSTM"
 _CORRECTED = "test patterns never trained on; one rate a model, set beforehand and not by longer sequences"
 
 TABLE_3 = PaperTable(
