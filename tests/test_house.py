@@ -35,7 +35,7 @@ LINES = {
     "proofs": 13_704,
     "records": 3_359,
     "report": 8_086,
-    "reproduce": 3_219,
+    "reproduce": 3_233,
     "study": 2_440,
     "sweeps": 1_083,
     "tasks": 3_727,
