@@ -20,7 +20,7 @@ from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model
 from nerode.proofs import Certificate, certify_state_boxes
-from nerode.proofs.floats import BOXES, CLOSURE, FoundProof, Settled, proved_by
+from nerode.proofs.floats import BOXES, CLOSURE, Settled, proved_by
 from nerode.proofs.replay.lift import carried_claim, is_carried, trained_network
 from nerode.records import SETTLED, WEIGHTS_FILE, Folder, Settlement, TaskConfig
 from nerode.tasks import automaton_of, build_task
@@ -96,7 +96,7 @@ def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -
         states=0,
         subject=subject.hash,
     )
-    ended = Settled(settlement=settlement, evidence=FoundProof(certificate=found, network=network))
+    ended = Settled(settlement=settlement, certificate=found, network=network)
     keep_end(folder / SETTLED, ended, GOAL.language)
     return folder
 

@@ -26,7 +26,7 @@ from nerode.languages.bestiary import find_language
 from nerode.network import PointDecoder, network_hash, network_to_json
 from nerode.proofs import Unproved, check
 from nerode.proofs.box_steps import BoxStepper
-from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes, explore_nodes
+from nerode.proofs.find.cells import STATE_BOXES, certify_state_boxes, explore_nodes
 from tests.compiler.robust_cells import elman_flip_flop
 
 CELL = elman_flip_flop()

@@ -21,12 +21,12 @@ from nerode.analysis.subject import subject_of_task
 from nerode.core import Budget, InputError
 from nerode.languages import LanguageQuestion, Question
 from nerode.models import Model, dtype_of
-from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES
+from nerode.network import Network
+from nerode.proofs import PREDICT, STATE_BOXES, VALID_PREFIXES, Certificate, Unproved
 from nerode.proofs.floats import (
     BOXES,
     CLOSURE,
     LETTERS_FOR_SHORTENING,
-    FoundProof,
     Settled,
     Walk,
     WordReader,
@@ -73,9 +73,7 @@ class ClosureJudge:
         )
         note: dict[str, Any] = {"outcome": "open", "states": verdict.states}
         if verdict.certificate is not None and verdict.is_proof:
-            self._end(
-                check.model, CLOSURE, FoundProof(certificate=verdict.certificate), states=verdict.states
-            )
+            self._end(check.model, CLOSURE, verdict.certificate, states=verdict.states)
             return Reply(stop=True, note=note | {"outcome": "proved"})
         if verdict.refutation is None:
             return Reply(note=note)
@@ -99,12 +97,17 @@ class ClosureJudge:
         language = None if self._ended.network is None else automaton_of(self._task).language
         keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
 
-    def _end(self, model: nn.Module, method: str, evidence: FoundProof, *, states: int = 0) -> None:
-        """Notes the proof of a model."""
+    def _end(
+        self,
+        model: nn.Module,
+        method: str,
+        proof: Certificate,
+        network: Network | None = None,
+        states: int = 0,
+    ) -> None:
+        """Notes the proof of a model, which may be about the exact network that it means."""
         language = getattr(self._task, "language", None)
-        claims = evidence.certificate.claims
-        if evidence.network is not None:
-            claims = tuple(map(carried_claim, claims))
+        claims = proof.claims if network is None else tuple(map(carried_claim, proof.claims))
         settlement = Settlement(
             **{"dtype": dtype_of(model), **proved_by(claims)},
             about=self._task.name if language is None else language.name,
@@ -113,7 +116,7 @@ class ClosureJudge:
             states=states,
             cpu_seconds=round(time.process_time() - self._begun, 3),
         )
-        self._ended = Settled(settlement=settlement, evidence=evidence)
+        self._ended = Settled(settlement=settlement, certificate=proof, network=network)
 
 
 WANTED_NOISE = 2.0**-10
@@ -127,11 +130,10 @@ class BoxJudge(ClosureJudge):
         """Returns whether the model is proved, or a word that it answers incorrectly."""
         if (found := self._boxes(check)) is None:
             return Reply(note={"outcome": "open"})
-        self._end(check.model, BOXES, found)
-        evidence = found.certificate.evidence[STATE_BOXES]
-        return Reply(stop=True, note={"outcome": "proved", "noise": evidence["noise"]})
+        self._end(check.model, BOXES, *found)
+        return Reply(stop=True, note={"outcome": "proved", "noise": found[0].evidence[STATE_BOXES]["noise"]})
 
-    def _boxes(self, check: Check) -> FoundProof | None:
+    def _boxes(self, check: Check) -> tuple[Certificate, Network] | None:
         """Boxes of a model, None if there are none."""
         model, automaton = check.model, automaton_of(self._task)
         task = automaton.task
@@ -152,7 +154,7 @@ class BoxJudge(ClosureJudge):
             )
         except InputError:
             return None
-        return found if isinstance(found, FoundProof) else None
+        return None if isinstance(found, Unproved) else found
 
 
 class WordJudge(ClosureJudge):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         levels,
         scans_matrices,
     )
+    from nerode.proofs.find.cells import STATE_BOXES, certify_state_boxes
     from nerode.proofs.folder import (
         MODEL_FOLDER,
         check,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.polished_checker import check_polished
     from nerode.proofs.proving import Unproved
-    from nerode.proofs.state_boxes import STATE_BOXES, certify_state_boxes
     from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
 __getattr__, __dir__, __all__ = attach(
@@ -88,6 +88,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.coq": (
             "CHECKED FORMAL NotPrintable folder_to_coq formal_senses levels scans_matrices"
         ),
+        "nerode.proofs.find.cells": "STATE_BOXES certify_state_boxes",
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
             "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
@@ -97,7 +98,6 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.polished_checker": "check_polished",
         "nerode.proofs.proving": "Unproved",
-        "nerode.proofs.state_boxes": "STATE_BOXES certify_state_boxes",
         "nerode.proofs.windows": "MemorisationBound find_fragile_words find_window memorisation_bound",
     },
 )

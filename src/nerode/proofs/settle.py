@@ -32,7 +32,7 @@ from nerode.models import Model, dtype_of, fixed_bits, no_exit
 from nerode.models.network_module import CompiledModel
 from nerode.network import Network, ScoreDecoder, network_hash
 from nerode.proofs.certification import certify
-from nerode.proofs.find.cells import FoundProof, prove_boxes, require_told_apart
+from nerode.proofs.find.cells import prove_boxes, require_told_apart
 from nerode.proofs.find.closure import SEARCH_SHARE, FloatVerdict, closing
 from nerode.proofs.find.fading import fading_search
 from nerode.proofs.find.heads import certify_decoder, run_decoder
@@ -50,6 +50,7 @@ from nerode.proofs.find.words import (
     shorten,
     shrinking_margins,
 )
+from nerode.proofs.proving import Unproved
 from nerode.proofs.replay.attention.checker import find_unsound
 from nerode.proofs.replay.lift import carried_claim, require_plain
 from nerode.proofs.replay.subject import Subject
@@ -142,30 +143,22 @@ class Settled:
 
     Attributes:
         settlement: the outcome.
-        evidence: the proof; of a part of the lengths only where that was asked for.
+        certificate: of the proof, replayed; of a part of the lengths only where that was asked for.
+        network: the exact network that the proof is about, if it is not about the module.
         refutation: by the failing word.
         loops: the loops that were read, if any were.
     """
 
     settlement: Settlement
-    evidence: FoundProof | None = None
+    certificate: Certificate | None = None
+    network: Network | None = None
     refutation: Refutation | None = None
     loops: LoopReport | None = None
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """The certificate of the proof."""
-        return None if self.evidence is None else self.evidence.certificate
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims of that certificate."""
         return () if self.certificate is None else self.certificate.claims
-
-    @property
-    def network(self) -> Network | None:
-        """The exact network that the proof is about, if it is not about the module."""
-        return None if self.evidence is None else self.evidence.network
 
 
 Tests = Iterable[tuple[int, Refutation | None]]
@@ -212,7 +205,7 @@ class _Search:
         self.searching = budget.part(_SEARCH) if settings.partial else budget
         self.loops: LoopReport | None = None
         self.tested = 0
-        self.partial: FoundProof | None = None
+        self.partial: Certificate | None = None
         try:
             self.reader = None if subject.module is None else WordReader(subject)
             if obstacle := _obstacle(subject.module):
@@ -231,7 +224,9 @@ class _Search:
         found = schedule.run(self.searching) or self._unsettled()
         settlement = replace(found.settlement, steps=schedule.steps)
         partial = self.partial if self.settings.partial else None
-        return replace(found, settlement=settlement, evidence=found.evidence or partial, loops=self.loops)
+        return replace(
+            found, settlement=settlement, certificate=found.certificate or partial, loops=self.loops
+        )
 
     def by_tests(self) -> Work[Settled | None]:
         """A failing word among the tests of the caller and words with long holds, made short.
@@ -277,7 +272,7 @@ class _Search:
         except InputError:
             return None
         if isinstance(found, Certificate):
-            return self._proved(FADING, FoundProof(certificate=found), found.claims)
+            return self._proved(FADING, found)
         self.reasons.append(found.reason)
         return None
 
@@ -302,11 +297,11 @@ class _Search:
     def _by_kernel(self, certificate: Certificate) -> Settled | None:
         """The settlement by claims about the exact network."""
         lasting = next((c for c in certificate.claims if c.length == "all" and c.task in WORDS), None)
-        self.partial = FoundProof(certificate=certificate)
+        self.partial = certificate
         if lasting is None:
             self.reasons.append("no claim speaks of all lengths")
             return None
-        found = self._proved(lasting.method, self.partial, certificate.claims)
+        found = self._proved(lasting.method, certificate)
         noise = None if lasting.eps is None else str(lasting.eps)
         return replace(found, settlement=replace(found.settlement, dtype=lasting.dtype, noise=noise))
 
@@ -327,9 +322,9 @@ class _Search:
         if isinstance(found, Failure) or failure is not None:
             self.reasons.append("" if failure is None else failure.what)
             return None
-        self.partial = FoundProof(certificate=found)
+        self.partial = found
         if any(claim.length == "all" for claim in found.claims):
-            return self._proved("heads", self.partial, found.claims)
+            return self._proved("heads", found)
         return None
 
     def by_sums(self) -> Work[Settled | None]:
@@ -352,9 +347,9 @@ class _Search:
         if not isinstance(found, Certificate):
             self.reasons.append(found.reason)
             return None
-        self.partial = FoundProof(certificate=found)
+        self.partial = found
         if found.claims[0].length == "all":
-            return self._proved(SUMS, self.partial, found.claims)
+            return self._proved(SUMS, found)
         return self._unsettled() if self.settings.partial else None
 
     def by_closure(self) -> Work[Settled | None]:
@@ -377,9 +372,9 @@ class _Search:
             self.reasons.append(str(no_closure))
             return None
         certificate = self.verdict.certificate
-        self.partial = None if certificate is None else FoundProof(certificate=certificate)
+        self.partial = certificate
         if self.verdict.is_proof and certificate is not None:
-            return self._proved(CLOSURE, FoundProof(certificate=certificate), certificate.claims)
+            return self._proved(CLOSURE, certificate)
         if self.verdict.refutation is not None:
             return self._refuted_first(self.verdict.refutation)
         self.reasons.append(self.verdict.reason or IN_BATCHES)
@@ -415,8 +410,10 @@ class _Search:
             found = prove_boxes(
                 model, language, task, answers=subject.answers, weights=subject.weights, seconds=seconds
             )
-            if isinstance(found, FoundProof):
-                return self._proved(BOXES, found, tuple(map(carried_claim, found.certificate.claims)))
+            if not isinstance(found, Unproved):
+                certificate, network = found
+                ended = self._proved(BOXES, certificate, tuple(map(carried_claim, certificate.claims)))
+                return replace(ended, network=network)
             reason = found.reason
         self.reasons.append(f"no boxes: {reason}")
         return None
@@ -468,9 +465,9 @@ class _Search:
         """The length, or that of the longest word that may be read."""
         return min(length, self.subject.letters.longest or length)
 
-    def _proved(self, method: str, evidence: FoundProof, claims: Sequence[Claim]) -> Settled:
-        settlement = self._end(method=method, length="all", **proved_by(claims))
-        return Settled(settlement=settlement, evidence=evidence)
+    def _proved(self, method: str, proof: Certificate, claims: Sequence[Claim] | None = None) -> Settled:
+        shown = proved_by(proof.claims if claims is None else claims)
+        return Settled(settlement=self._end(method=method, length="all", **shown), certificate=proof)
 
     def _tested(self, found: Refutation) -> Settled:
         """The settlement by a word of which no single letter is asked about."""
@@ -513,9 +510,7 @@ class _Search:
                 self.verdict = search_states(self.subject, budget, valid=True, partial=True, alone=True)
         except InputError:
             return None, 0
-        certificate = self.verdict.certificate
-        self.partial = None if certificate is None else FoundProof(certificate=certificate)
-        length = self.verdict.length
+        self.partial, length = self.verdict.certificate, self.verdict.length
         if self.verdict.refutation is not None and len(self.verdict.refutation.word) <= len(found.word):
             return self.verdict.refutation, len(self.verdict.refutation.word) - 1
         return None, length if isinstance(length, int) else 0
@@ -539,7 +534,7 @@ class _Search:
     def _unsettled(self) -> Settled:
         """The settlement without an end; a part of the lengths is proved in the seconds that are left."""
         question, budget = self.subject.question, replace(self.budget, elements=self.settings.states)
-        summed = self.partial is not None and SUMS_METHOD in self.partial.certificate.evidence
+        summed = self.partial is not None and SUMS_METHOD in self.partial.evidence
         wanted = self.settings.prefixes and self.runner is not None and not summed
         if wanted and isinstance(question, LanguageQuestion) and question.task == PREDICT:
             narrow = LanguageQuestion.of_task(question.language, VALID_PREFIXES)
@@ -550,17 +545,15 @@ class _Search:
                 closing(self.runner, narrow, network=network, partial=False, search=search, budget=share)
             )
             if found.is_proof and found.certificate is not None:
-                proof = FoundProof(certificate=found.certificate)
-                return self._proved(CLOSURE, proof, found.certificate.claims)
+                return self._proved(CLOSURE, found.certificate)
         if self.settings.partial and self.runner is not None and self.partial is None:
             self.verdict = search_states(self.subject, budget, partial=True)
             self.reasons.append(self.verdict.reason)
-            certificate = self.verdict.certificate
-            self.partial = None if certificate is None else FoundProof(certificate=certificate)
+            self.partial = self.verdict.certificate
         length = 0 if self.verdict is None else self.verdict.length
         words, method = ASKED_WORDS if self.verdict is None else WORDS[self.verdict.task], CLOSURE
-        if self.partial is not None and SUMS_METHOD in self.partial.certificate.evidence:
-            (claim,) = self.partial.certificate.claims
+        if self.partial is not None and SUMS_METHOD in self.partial.evidence:
+            (claim,) = self.partial.claims
             words, method, length = WORDS[claim.task], SUMS, claim.length
         return Settled(
             settlement=self._end(

@@ -1,6 +1,6 @@
 """Certificates in floats: what a module does in the format it runs in, roundings included; needs torch."""
 
-from nerode.proofs.find.cells import FoundProof, prove_boxes
+from nerode.proofs.find.cells import prove_boxes
 from nerode.proofs.find.closure import FloatVerdict, certify_module
 from nerode.proofs.find.heads import decoder_length
 from nerode.proofs.find.loops import LoopWord, predict_repetitions
@@ -47,7 +47,6 @@ __all__ = [
     "WORDS",
     "Examination",
     "FloatVerdict",
-    "FoundProof",
     "LoopWord",
     "ModelReader",
     "RealModel",

@@ -11,12 +11,11 @@ Claims about exact networks are the kernel's. Every replay runs on one thread, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from nerode.core import Budget, FormatError, InputError
 from nerode.kernel import CERTIFICATE_FILE, DTYPES, PREDICT, Certificate, Claim, Failure
@@ -39,9 +38,9 @@ from nerode.proofs.replay.attention.records import METHOD as HEADS
 from nerode.proofs.replay.bits import METHOD as BITS, covers_single_words, recheck
 from nerode.proofs.replay.fading import FADING, replay_fading
 from nerode.proofs.replay.lift import carried_claim, find_unlifted, is_carried
-from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
+from nerode.proofs.replay.listing import describe_arithmetic
 from nerode.proofs.replay.softmax import outward_decoder
-from nerode.proofs.replay.subject import Subject, open_subject
+from nerode.proofs.replay.subject import Subject, make_subject, open_subject
 from nerode.proofs.replay.sums import METHOD as SUMS, replay_sums
 from nerode.records import SETTLED, Reading
 
@@ -51,77 +50,52 @@ ABOVE_HALF = Reading(kind="above", threshold="1/2")
 """How the scores of written models are read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplaySubject:
-    """A module with all that a replay needs to know of it.
-
-    Attributes:
-        module: in evaluation mode.
-        asked: the question, or the language.
-        reading: from scores to answers; None for the module's own.
-        empty: what it says before the first letter; None if it says nothing there.
-        network: the SHA-256 that the certificate has to name: of the subject, or of the network that the
-            module was made from; None for that of the weights alone.
-    """
-
-    module: nn.Module
-    asked: Language | Question
-    reading: Reading | None = None
-    empty: Legal | None = None
-    network: str | None = None
-
-    @property
-    def model(self) -> Model:
-        """The module as a model of the zoo; InputError if it is another."""
-        if not isinstance(self.module, Model):
-            raise InputError("this evidence is about models of the zoo")
-        return self.module
-
-    @property
-    def language(self) -> Language:
-        """The language whose next letters are asked for; InputError if the question is another."""
-        asked = self.asked
-        if isinstance(asked, LanguageQuestion) and asked.asks == "next":
-            return asked.language
-        if not isinstance(asked, Language):
-            raise InputError("this evidence is about what may follow in a language")
-        return asked
+def _model(subject: Subject) -> Model:
+    """The module as a model of the zoo; InputError if it is another."""
+    if not isinstance(subject.module, Model):
+        raise InputError("this evidence is about models of the zoo")
+    return subject.module
 
 
-def _require_reading(subject: ReplaySubject, reading: Reading) -> None:
+def _language(subject: Subject) -> Language:
+    """The language whose next letters are asked for; InputError if the question is another."""
+    asked = subject.asked
+    if isinstance(asked, LanguageQuestion) and asked.asks == "next":
+        return asked.language
+    raise InputError("this evidence is about what may follow in a language")
+
+
+def _require_reading(subject: Subject, reading: Reading) -> None:
     """Raises InputError if the scores are read in another way than a method is about."""
     if subject.reading != reading:
         raise InputError(f"this evidence is about {reading}; the scores are read as {subject.reading}")
 
 
-def _bits(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
+def _bits(subject: Subject, certificate: Certificate, names: str, budget: Budget | None) -> Failure | None:
     return recheck(
         subject.module,  # type: ignore[arg-type]
         subject.asked,
         certificate,
         decode=None if subject.reading is None else outward_decoder(subject.reading),
         empty=subject.empty,
-        network=subject.network,
+        network=names,
         budget=budget,
     )
 
 
-def _fading(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
+def _fading(subject: Subject, certificate: Certificate, names: str, budget: Budget | None) -> Failure | None:
     _require_reading(subject, Reading(kind="above"))
-    return replay_fading(subject.model, subject.language, certificate, network=subject.network, budget=budget)
+    return replay_fading(_model(subject), _language(subject), certificate, network=names, budget=budget)
 
 
-def _heads(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
+def _heads(subject: Subject, certificate: Certificate, names: str, budget: Budget | None) -> Failure | None:
     _require_reading(subject, ABOVE_HALF)
-    return replay_heads(
-        subject.model, subject.language, certificate, network=subject.network or "", budget=budget
-    )
+    return replay_heads(_model(subject), _language(subject), certificate, network=names, budget=budget)
 
 
-def _sums(subject: ReplaySubject, certificate: Certificate, budget: Budget | None) -> Failure | None:
+def _sums(subject: Subject, certificate: Certificate, names: str, budget: Budget | None) -> Failure | None:
     _require_reading(subject, ABOVE_HALF)
-    sha = subject.network or fingerprint(subject.model)
-    return replay_sums(subject.model, subject.language, certificate, network=sha, budget=budget)
+    return replay_sums(_model(subject), _language(subject), certificate, network=names, budget=budget)
 
 
 LIFTED = "state-boxes"
@@ -130,7 +104,7 @@ LIFTED = "state-boxes"
 METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", SUMS: "sums", LIFTED: "boxes"}
 """The names of the methods in settlements."""
 
-REPLAYS: dict[str, Callable[[ReplaySubject, Certificate, Budget | None], Failure | None]] = {
+REPLAYS: dict[str, Callable[[Subject, Certificate, str, Budget | None], Failure | None]] = {
     BITS: _bits,
     FADING: _fading,
     HEADS: _heads,
@@ -140,9 +114,15 @@ REPLAYS: dict[str, Callable[[ReplaySubject, Certificate, Budget | None], Failure
 
 @fixed_bits(1)
 def replay(
-    subject: ReplaySubject, certificate: Certificate, *, budget: Budget | None = None
+    subject: Subject, certificate: Certificate, *, names: str, budget: Budget | None = None
 ) -> Failure | None:
     """Returns why a certificate does not hold for a module, None if every step was replayed and it does.
+
+    Args:
+        subject: the module with its question.
+        certificate: about it.
+        names: the SHA-256 that it has to name: of the subject, or of the network that was made a module.
+        budget: limits the CPU seconds.
 
     Raises:
         BudgetExceeded: if the time is up first.
@@ -152,7 +132,7 @@ def replay(
         known = ", ".join(REPLAYS)
         return Failure(what=f"the evidence is that of {', '.join(methods)}; one of {known} is replayed")
     try:
-        return REPLAYS[methods[0]](subject, certificate, budget)
+        return REPLAYS[methods[0]](subject, certificate, names, budget)
     except InputError as error:
         return Failure(what=str(error), entry=f"evidence.{methods[0]}")
 
@@ -192,9 +172,14 @@ def replay_network(
         certificate = read_float_certificate(folder, dtype)
         if certificate is not None:
             module = load_model(network, dtype=getattr(torch, dtype)).eval()
-            sha, empty = network_hash(network), network.decoder.empty
-            subject = ReplaySubject(module=module, asked=language, empty=empty, network=sha)
-            yield _replayed(subject, certificate, dtype, float_path(folder, dtype), budget)
+            subject = make_subject(
+                folder.name,
+                module=module,
+                question=LanguageQuestion(language),
+                empty=network.decoder.empty,
+            )
+            names = network_hash(network)
+            yield _replayed(subject, certificate, names, dtype, float_path(folder, dtype), budget)
 
 
 def replay_weights(folder: Path, language: Language, *, budget: Budget | None = None) -> Iterator[Replayed]:
@@ -220,14 +205,9 @@ def replay_weights(folder: Path, language: Language, *, budget: Budget | None = 
     for dtype, certificate in found:
         if certificate is not None:
             model = read_model(place, dtype=getattr(torch, dtype)).eval()
-            subject = ReplaySubject(
-                module=model,
-                asked=language,
-                reading=weights.reading,
-                empty=answer_on_empty_word(model),
-                network=weights.hash,
-            )
-            yield _replayed(subject, certificate, dtype, float_path(place, dtype), budget)
+            empty, asked = answer_on_empty_word(model), LanguageQuestion(language)
+            subject = replace(weights, module=model, question=asked, empty=empty)
+            yield _replayed(subject, certificate, weights.hash, dtype, float_path(place, dtype), budget)
 
 
 def replay_settled(folder: Path, subject: Subject, *, budget: Budget | None = None) -> Replayed:
@@ -251,10 +231,7 @@ def replay_settled(folder: Path, subject: Subject, *, budget: Budget | None = No
     if LIFTED in certificate.evidence:
         return _replay_lifted(place, subject, budget)
     assert subject.module is not None
-    replayed = ReplaySubject(
-        module=subject.module, asked=subject.asked, reading=subject.reading, network=subject.hash
-    )
-    return _replayed(replayed, certificate, dtype, path, budget)
+    return _replayed(subject, certificate, subject.hash, dtype, path, budget)
 
 
 def _replay_lifted(place: Path, subject: Subject, budget: Budget | None) -> Replayed:
@@ -283,9 +260,9 @@ def _replay_lifted(place: Path, subject: Subject, budget: Budget | None) -> Repl
 
 @fixed_bits(1)
 def _replayed(
-    subject: ReplaySubject, certificate: Certificate, dtype: str, place: Path, budget: Budget | None
+    subject: Subject, certificate: Certificate, names: str, dtype: str, place: Path, budget: Budget | None
 ) -> Replayed:
-    failure = replay(subject, certificate, budget=budget)
+    failure = replay(subject, certificate, names=names, budget=budget)
     if failure is None and any(claim.dtype != dtype for claim in certificate.claims):
         failure = Failure(what=f"a claim is not about {dtype}, as its weights are", entry="claims")
     details: dict[str, Json] = {"replayed": str(place), "arithmetic": describe_arithmetic()}
