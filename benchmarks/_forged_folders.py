@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from nerode.analysis.settle.keeping import keep_end
+from nerode.analysis.settle.keeping import write_settlement
 from nerode.core import Budget
 from nerode.proofs.floats import settle
 from nerode.proofs.replay import open_subject
@@ -67,10 +66,9 @@ def always_say(folder: Path, scores: list[float]) -> None:
 
 def settle_as_it_says(folder: Path) -> None:
     """Leaves the proof of what a subject says that it is asked."""
-    subject = open_subject(folder)
-    ended = settle(subject, budget=Budget(seconds=60))
+    ended = settle(open_subject(folder), budget=Budget(seconds=60))
     assert ended.settlement.status == "proved"
-    keep_end(folder / SETTLED, replace(ended, settlement=replace(ended.settlement, subject=subject.hash)))
+    write_settlement(folder, ended)
 
 
 def membership_for_prediction(place: Path) -> Path:

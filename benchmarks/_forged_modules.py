@@ -38,7 +38,7 @@ from nerode.languages.bestiary import find_language
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, build_model
 from nerode.models.lower.heads import network_to_decoder
 from nerode.network import network_from_json
-from nerode.proofs import certify
+from nerode.proofs import STATE_BOXES, certify
 from nerode.proofs.floats import certify_module
 from nerode.proofs.reading import decoder
 from nerode.proofs.replay import recheck_module, replay_fading, trained_network
@@ -49,7 +49,6 @@ from nerode.proofs.replay.fading import FADING, fading_claim
 from nerode.proofs.replay.lift import find_unlifted
 from nerode.proofs.replay.listing import describe_arithmetic, fingerprint
 from nerode.proofs.replay.sums import METHOD as SUMS, replay_sums, sums_claim
-from nerode.proofs.replay.table import LIFTED
 from nerode.proofs.runner import layout_of, to_rows
 from nerode.records import Reading, TaskConfig
 from nerode.tasks import build_task
@@ -609,7 +608,7 @@ MODULES: dict[str, list[ModuleForgery]] = {
     "readings": [
         ModuleForgery(method=BITS, name="beside the threshold", is_accepted=_beside_the_threshold),
         ModuleForgery(
-            method=LIFTED,
+            method=STATE_BOXES,
             name="columns for each other",
             is_accepted=lambda: not exchanged_columns(columns=(1, 0)),
         ),

@@ -31,7 +31,7 @@ import torch
 
 from benchmarks.generalisation import seeds_of
 from nerode.analysis.recipes import recipe
-from nerode.analysis.settle import settle
+from nerode.analysis.settle import settle_task
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, plural, stream, write_atomically
 from nerode.models import Model
@@ -521,7 +521,7 @@ def plain_row(arch: str, name: str, layers: int, seed: int, before: Row | None, 
 def end_of(arch: str, model: Model, task: Task, seconds: float) -> Row:
     """Returns how a network ends that is settled as it is."""
     subject = LoadedNetwork(name=arch, model=model, task=task, language=getattr(task, "language", None))
-    end = settle(subject, budget=Budget(seconds=seconds)).settlement
+    end = settle_task(subject, budget=Budget(seconds=seconds)).settlement
     return {
         "status": end.status,
         "word": None if end.word is None else list(end.word),

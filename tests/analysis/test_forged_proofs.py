@@ -14,7 +14,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from nerode.analysis.settle import SettleSettings, replay_settlement, settle_folder
-from nerode.analysis.settle.keeping import keep_end
+from nerode.analysis.settle.keeping import write_settlement
 from nerode.analysis.standing import read_folder
 from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
@@ -79,7 +79,7 @@ def latch(config: ModelConfig, bias: float) -> Model:
 
 def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -> Path:
     """A run with the weights of one model and the proof of what another one means."""
-    subject = write_subject(folder, model, TASK, origin={"kind": "trained"})
+    write_subject(folder, model, TASK, origin={"kind": "trained"})
     network = trained_network(meant, GOAL.language)
     found = certify_state_boxes(network, GOAL.language, task=GOAL.task)
     assert isinstance(found, Certificate)
@@ -94,10 +94,9 @@ def put(folder: Path, model: Model, meant: Model, *, with_floats: bool = True) -
         method=BOXES,
         length="all",
         states=0,
-        subject=subject.hash,
     )
     ended = Settled(settlement=settlement, certificate=found, network=network)
-    keep_end(folder / SETTLED, ended, GOAL.language)
+    write_settlement(folder, ended, GOAL.language)
     return folder
 
 

@@ -26,7 +26,8 @@ from nerode.languages.bestiary import find_language
 from nerode.network import PointDecoder, network_hash, network_to_json
 from nerode.proofs import Unproved, check
 from nerode.proofs.box_steps import BoxStepper
-from nerode.proofs.find.cells import STATE_BOXES, certify_state_boxes, explore_nodes
+from nerode.proofs.find.cells import certify_state_boxes, explore_nodes
+from nerode.proofs.proving import STATE_BOXES
 from tests.compiler.robust_cells import elman_flip_flop
 
 CELL = elman_flip_flop()

@@ -23,7 +23,7 @@ from torch import nn
 
 from nerode.algebra import profile
 from nerode.analysis.recipes import recipe
-from nerode.analysis.settle import settle
+from nerode.analysis.settle import settle_task
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget, InputError, plural, stream, write_atomically
 from nerode.languages import Alphabet, Dfa, Language, RegularLanguage, minimise
@@ -246,7 +246,7 @@ def _settled(
     if record.stopped == "judge":
         return {"status": "proved", "word": None, "shortest": False, "settle_seconds": 0.0}
     subject = LoadedNetwork(name=name, model=model, task=task, language=language)
-    end = settle(subject, budget=Budget(seconds=seconds)).settlement
+    end = settle_task(subject, budget=Budget(seconds=seconds)).settlement
     return {
         "status": end.status,
         "word": None if end.word is None else len(end.word),

@@ -15,7 +15,7 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
-from nerode.analysis.settle.keeping import keep_end
+from nerode.analysis.settle.keeping import write_settlement
 from nerode.analysis.settle.settling import failing_tests
 from nerode.analysis.subject import subject_of_task
 from nerode.core import Budget, InputError
@@ -41,7 +41,7 @@ from nerode.proofs.floats import (
     shrinking_margins,
 )
 from nerode.proofs.replay import carried_claim, require_plain
-from nerode.records import SETTLED, WEIGHTS_FILE, ExactSpec, Folder, Settlement, hash_tensors
+from nerode.records import ExactSpec, Settlement, hash_tensors
 from nerode.tasks import Prediction, Task, automaton_of
 from nerode.training import Check, Reply
 
@@ -89,13 +89,9 @@ class ClosureJudge:
 
     def write(self, folder: Path) -> None:
         """Writes the proof of the model in the folder of a run, if there is one."""
-        if self._ended is None:
-            return
-        subject = Folder(folder).subject
-        weights = subject.files[WEIGHTS_FILE]
-        settlement = replace(self._ended.settlement, weights=weights, subject=subject.hash)
-        language = None if self._ended.network is None else automaton_of(self._task).language
-        keep_end(folder / SETTLED, replace(self._ended, settlement=settlement), language)
+        if self._ended is not None:
+            language = None if self._ended.network is None else automaton_of(self._task).language
+            write_settlement(folder, self._ended, language)
 
     def _end(
         self,

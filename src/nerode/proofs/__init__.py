@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         levels,
         scans_matrices,
     )
-    from nerode.proofs.find.cells import STATE_BOXES, certify_state_boxes
+    from nerode.proofs.find.cells import certify_state_boxes
     from nerode.proofs.folder import (
         MODEL_FOLDER,
         check,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         read_proof,
     )
     from nerode.proofs.polished_checker import check_polished
-    from nerode.proofs.proving import Unproved
+    from nerode.proofs.proving import STATE_BOXES, Unproved
     from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
 
 __getattr__, __dir__, __all__ = attach(
@@ -88,7 +88,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.coq": (
             "CHECKED FORMAL NotPrintable folder_to_coq formal_senses levels scans_matrices"
         ),
-        "nerode.proofs.find.cells": "STATE_BOXES certify_state_boxes",
+        "nerode.proofs.find.cells": "certify_state_boxes",
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
             "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
@@ -97,7 +97,7 @@ __getattr__, __dir__, __all__ = attach(
             "POLISH_BITS POLISH_CLAIM POLISH_FILE POLISH_FORMAT POLISH_VERSION is_polished read_proof"
         ),
         "nerode.proofs.polished_checker": "check_polished",
-        "nerode.proofs.proving": "Unproved",
+        "nerode.proofs.proving": "STATE_BOXES Unproved",
         "nerode.proofs.windows": "MemorisationBound find_fragile_words find_window memorisation_bound",
     },
 )

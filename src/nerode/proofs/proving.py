@@ -24,6 +24,9 @@ from nerode.network import Network, network_to_json
 Json = Any
 
 
+STATE_BOXES = "state-boxes"
+"""The method of the kernel for the exact network that a trained cell means."""
+
 _FEW = 2_000
 """Cells that are searched for a failing word."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from nerode.analysis.settle import settle
+from nerode.analysis.settle import settle_task
 from nerode.analysis.subject import LoadedNetwork
 from nerode.core import Budget
 from nerode.models import build_model, model_config
@@ -94,7 +94,7 @@ SUBJECTS: dict[str, Callable[[], LoadedNetwork]] = {
 
 def outcome(name: str) -> dict[str, object]:
     """Settles one of the networks; returns what has to stay."""
-    found = settle(SUBJECTS[name](), budget=Budget(seconds=SECONDS)).settlement
+    found = settle_task(SUBJECTS[name](), budget=Budget(seconds=SECONDS)).settlement
     return {
         "status": found.status,
         "words": found.words,

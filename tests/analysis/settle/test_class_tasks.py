@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import nerode as nr
-from nerode.analysis.settle import settle
+from nerode.analysis.settle import settle_task
 from nerode.analysis.settle.settling import failing_examination
 from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget, InputError, stream
@@ -108,13 +108,13 @@ def perfect(name: str, *, leak: float = 1.0, settings: dict[str, object] | None 
 @pytest.mark.parametrize("name", ["flip-flop", "even-pairs", "cycle-navigation", "parity-last"])
 def test_a_correct_network_is_proved_and_its_proof_replayed(name):
     subject = perfect(name)
-    ended = settle(subject, budget=Budget(seconds=30))
+    ended = settle_task(subject, budget=Budget(seconds=30))
     assert ended.settlement.status == "proved", ended.settlement.reason
     assert replay(subject, ended.certificate) is None
 
 
 def test_a_network_that_counts_signals_is_proved_for_every_time_off():
-    ended = settle(perfect("counting"), budget=Budget(seconds=30))
+    ended = settle_task(perfect("counting"), budget=Budget(seconds=30))
     assert (ended.settlement.status, ended.settlement.method) == ("proved", "closure")
 
 
@@ -127,7 +127,7 @@ def test_a_network_that_counts_signals_is_proved_for_every_time_off():
 )
 def test_a_leak_is_refuted_by_a_word_that_fails_alone(name):
     subject = perfect(name, leak=1 - 2**-10)
-    end = settle(subject, budget=Budget(seconds=30)).settlement
+    end = settle_task(subject, budget=Budget(seconds=30)).settlement
     assert end.status == "refuted"
     reader = WordReader(to_subject(subject))
     found = reader.first_failure(reader.question.alphabet.encode(end.word))
@@ -145,7 +145,7 @@ def test_a_planted_wrong_answer_is_never_proved():
 
 def test_other_weights_are_told_apart():
     one, other = perfect("even-pairs"), perfect("even-pairs")
-    ended = settle(one, budget=Budget(seconds=30))
+    ended = settle_task(one, budget=Budget(seconds=30))
     with torch.no_grad():
         other.model.weight.mul_(2)
     assert replay(other, ended.certificate).what == "the certificate is for another network"
@@ -320,5 +320,5 @@ def test_the_kernel_proves_no_classes():
 def test_settling_changes_no_weight():
     subject = perfect("s3")
     before = fingerprint(subject.model)
-    settle(subject, budget=Budget(seconds=30))
+    settle_task(subject, budget=Budget(seconds=30))
     assert fingerprint(subject.model) == before

@@ -10,7 +10,7 @@ import torch
 
 import nerode as nr
 from nerode.analysis.extraction.oracle import read_texts
-from nerode.analysis.settle import SettleSettings, settle
+from nerode.analysis.settle import SettleSettings, settle_task
 from nerode.analysis.subject import LoadedNetwork, to_subject
 from nerode.core import Budget
 from nerode.models import Model
@@ -44,7 +44,7 @@ def brute_force(subject: LoadedNetwork, longest: int) -> tuple[int, ...] | None:
 
 def settled(subject: LoadedNetwork, seconds: float = 60.0) -> Settlement:
     few = SettleSettings(tests=16, longest=64, holds=0, searched=0)
-    return settle(subject, settings=few, budget=Budget(seconds=seconds)).settlement
+    return settle_task(subject, settings=few, budget=Budget(seconds=seconds)).settlement
 
 
 @pytest.mark.parametrize("seed", range(4))

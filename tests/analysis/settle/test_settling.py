@@ -12,8 +12,8 @@ from nerode.analysis.settle import (
     SettleSettings,
     confirmed_settlement,
     replay_settlement,
-    settle,
     settle_folder,
+    settle_task,
     settled_or_new,
 )
 from nerode.analysis.subject import LoadedNetwork, load_subject, to_subject
@@ -47,7 +47,7 @@ def compiled_model(language="tomita-2", architecture="mamba"):
 
 
 def test_a_correct_network_is_proved_bit_for_bit():
-    found = settle(compiled_model(), settings=SMALL, budget=Budget(seconds=20))
+    found = settle_task(compiled_model(), settings=SMALL, budget=Budget(seconds=20))
     assert (found.settlement.status, found.settlement.length) == ("proved", "all")
     assert found.settlement.dtype == "float32"
     assert found.certificate is not None
@@ -58,7 +58,7 @@ def test_a_planted_mistake_is_refuted_by_its_shortest_word():
     subject = compiled_model()
     with torch.no_grad():
         last_bias(subject.model)[-1] += 10.0
-    found = settle(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
+    found = settle_task(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
     assert found.status == "refuted"
     assert found.shortest
     assert found.word == ("1",)
@@ -72,7 +72,7 @@ def test_a_planted_tie_is_refuted():
         last_bias(subject.model)[0] -= 0.5
     word = torch.tensor([[1]])
     assert (subject.model(word)[0][..., 0] == 0).any(), "a legal letter has a score of exactly 0"
-    found = settle(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
+    found = settle_task(subject, settings=SMALL, budget=Budget(seconds=20)).settlement
     assert found.status == "refuted"
 
 
@@ -86,7 +86,7 @@ def test_a_leaking_gate_is_never_proved(leak):
         layer.dt_proj.bias[held] = torch.log(torch.expm1(torch.tensor(leak)))
         layer.dt_proj.weight.zero_()
     few = replace(SMALL, states=300)
-    found = settle(subject, settings=few, budget=Budget(seconds=5)).settlement
+    found = settle_task(subject, settings=few, budget=Budget(seconds=5)).settlement
     assert found.status in ("refuted", "unsettled")
 
 
@@ -146,7 +146,7 @@ def test_weights_that_are_no_numbers_are_refused():
     with torch.no_grad():
         last_bias(subject.model)[0] = float("nan")
     with pytest.raises(InputError, match="not a finite number"):
-        settle(subject)
+        settle_task(subject)
 
 
 def test_tasks_with_classes_are_read_as_answers():

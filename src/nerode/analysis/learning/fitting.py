@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from nerode.analysis.learning.words import Samples
 from nerode.analysis.recipes import exact_model
-from nerode.analysis.settle.keeping import keep_end
+from nerode.analysis.settle.keeping import write_settlement
 from nerode.core import Budget, InputError, from_mapping, plural, started, stream
 from nerode.languages import (
     Alphabet,
@@ -39,7 +39,6 @@ from nerode.models import Model, build_model, fixed_bits, save_model, spec_confi
 from nerode.proofs.floats import Walk, make_runner, settle
 from nerode.proofs.replay import open_subject
 from nerode.records import (
-    SETTLED,
     AskedQuestion,
     ModelSpec,
     NetworkEntry,
@@ -186,11 +185,7 @@ def write_fitted(
         origin={"kind": "given", **origin},
     )
     save_model(folder, fitted.model, subject=record, language=describe_question(question))
-    subject = open_subject(folder)
-    ended = settle(subject, budget=budget)
-    settlement = replace(ended.settlement, weights=subject.weights, subject=subject.hash)
-    keep_end(folder / SETTLED, replace(ended, settlement=settlement), language)
-    return settlement
+    return write_settlement(folder, settle(open_subject(folder), budget=budget), language)
 
 
 class _LabelledWords:

@@ -7,7 +7,7 @@ from nerode.analysis.settle.keeping import (
     settle_folder,
     settled_or_new,
 )
-from nerode.analysis.settle.settling import settle
+from nerode.analysis.settle.settling import settle_task
 from nerode.proofs.floats import SettleSettings
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "confirmed_settlement",
     "fails_again",
     "replay_settlement",
-    "settle",
     "settle_folder",
+    "settle_task",
     "settled_or_new",
 ]

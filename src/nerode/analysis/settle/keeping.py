@@ -1,4 +1,4 @@
-"""The end of a network in its folder: settled, kept with its proof, confirmed.
+"""The settlement of a network in its folder: found, written with its proof, confirmed.
 
 A compiled network is settled by its certificate, which the kernel checks again, or by a new one.
 """
@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from nerode.analysis.settle.settling import settle
+from nerode.analysis.settle.settling import settle_task
 from nerode.analysis.subject import LoadedNetwork, load_subject, name_of_goal, to_subject
 from nerode.core import Budget, BudgetExceeded, FormatError, InputError, started, write_atomically
 from nerode.languages import Language, answer_text, asked_of, title_of
@@ -26,7 +26,7 @@ from nerode.proofs.floats import (
     WordReader,
     proved_by,
     search_states,
-    settle as settle_asked,
+    settle,
 )
 from nerode.proofs.replay import Replayed, Subject, is_proof, make_subject, replay_settled
 from nerode.records import (
@@ -35,6 +35,7 @@ from nerode.records import (
     SETTLEMENT_FILE,
     SUBJECT_FILE,
     WEIGHTS_FILE,
+    Folder,
     Settlement,
     read_settlement,
 )
@@ -65,11 +66,10 @@ def settle_folder(
     if subject.network is not None and subject.language is not None:
         return _settle_compiled(folder, subject.network, subject.language, started(budget))
     record = None if subject.subject is None else subject.subject.record
-    ended = settle(subject, settings=settings, budget=budget)
+    ended = settle_task(subject, settings=settings, budget=budget)
     if record is not None and record.question is not None and task is None:
         goal = automaton_of(subject.task).language if ended.network is not None and subject.task else None
-        ended = replace(ended, settlement=replace(ended.settlement, subject=record.hash))
-        keep_end(folder / SETTLED, ended, goal)
+        return write_settlement(folder, ended, goal)
     return ended.settlement
 
 
@@ -125,7 +125,7 @@ def _settle_compiled(folder: Path, network: Network, language: Language, budget:
     if lasting is None:
         name, question = network.origin.language, asked_of(language)
         asked = make_subject(name, about=title_of(language), network=network, question=question)
-        return settle_asked(asked, budget=budget).settlement
+        return settle(asked, budget=budget).settlement
     return Settlement(
         **{
             **proved_by(claims),
@@ -239,19 +239,21 @@ def replay_settlement(
     return found, settlement
 
 
-def keep_end(target: Path, ended: Settled, language: Language | None = None) -> None:
-    """Writes a settlement and its proof, the settlement last; a network is written with its language.
+def write_settlement(folder: Path, ended: Settled, language: Language | None = None) -> Settlement:
+    """Writes a settlement and its proof, bound to the subject of a folder; returns it. It is written last.
 
     Args:
-        target: the folder of both.
-        ended: what is written; the certificate names the subject of the settlement.
-        language: of the network that a cell means.
+        folder: of the subject.
+        ended: what is written.
+        language: of the exact network that a cell means, if the proof is about one.
     """
+    record, target = Folder(folder).subject, folder / SETTLED
+    settlement = replace(ended.settlement, weights=record.files[WEIGHTS_FILE], subject=record.hash)
     shutil.rmtree(target, ignore_errors=True)
     if ended.network is not None and language is not None:
         write_folder(target, ended.network, language, ended.certificate)
     elif ended.certificate is not None:
-        bound = replace(ended.certificate, network=ended.settlement.subject)
-        write_certificate(target / SETTLED_CERTIFICATE, bound)
-    text = json.dumps(ended.settlement.to_json(), ensure_ascii=False, sort_keys=True)
+        write_certificate(target / SETTLED_CERTIFICATE, replace(ended.certificate, network=record.hash))
+    text = json.dumps(settlement.to_json(), ensure_ascii=False, sort_keys=True)
     write_atomically(target / SETTLEMENT_FILE, text + "\n")
+    return settlement

@@ -25,7 +25,7 @@ from nerode.models import (
     is_stateful,
 )
 from nerode.proofs import Refutation
-from nerode.proofs.floats import CALL, Settled, SettleSettings, settle as settle_asked, shown
+from nerode.proofs.floats import CALL, Settled, SettleSettings, settle, shown
 from nerode.tasks import (
     Batch,
     Counting,
@@ -45,7 +45,7 @@ _DECIDED = 2.0**-30
 """Distance from 0, 1 or -1 at which a gate counts as decided: below the steps of float32."""
 
 
-def settle(
+def settle_task(
     subject: LoadedNetwork,
     *,
     settings: SettleSettings | None = None,
@@ -71,7 +71,7 @@ def settle(
     lengths = _lengths(subject, task, chosen.longest)
     tests = failing_tests(model, task, lengths, sequences=chosen.tests, budget=budget)
     settings = replace(chosen, longest=lengths[-1])
-    found = settle_asked(to_subject(subject), tests=tests, settings=settings, budget=budget)
+    found = settle(to_subject(subject), tests=tests, settings=settings, budget=budget)
     if found.settlement.status != "unsettled":
         return found
     # A test of another kind says nothing about a network that can be proved.

@@ -25,10 +25,8 @@ from nerode.proofs.answers import agrees, letters_read
 from nerode.proofs.box_steps import Boxes, BoxStepper
 from nerode.proofs.boxes import BoxGraph, close
 from nerode.proofs.folder import check
-from nerode.proofs.proving import Prover, Unproved
+from nerode.proofs.proving import STATE_BOXES, Prover, Unproved
 from nerode.proofs.replay.lift import is_carried, trained_network
-
-STATE_BOXES = "state-boxes"
 
 LETTERS = (0, 1, 2, 3)
 """Numbers of last letters that a node may know; tried in this order."""

@@ -32,6 +32,7 @@ from nerode.proofs.folder import (
     read_language,
     read_network,
 )
+from nerode.proofs.proving import STATE_BOXES
 from nerode.proofs.reading import decode
 from nerode.proofs.replay.attention.checker import replay_heads
 from nerode.proofs.replay.attention.records import METHOD as HEADS
@@ -98,10 +99,7 @@ def _sums(subject: Subject, certificate: Certificate, names: str, budget: Budget
     return replay_sums(_model(subject), _language(subject), certificate, network=names, budget=budget)
 
 
-LIFTED = "state-boxes"
-"""The method of the kernel for the exact network that a cell means."""
-
-METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", SUMS: "sums", LIFTED: "boxes"}
+METHODS = {BITS: "closure", FADING: "fading", HEADS: "heads", SUMS: "sums", STATE_BOXES: "boxes"}
 """The names of the methods in settlements."""
 
 REPLAYS: dict[str, Callable[[Subject, Certificate, str, Budget | None], Failure | None]] = {
@@ -228,7 +226,7 @@ def replay_settled(folder: Path, subject: Subject, *, budget: Budget | None = No
             raise FormatError("is a link; the files of a network lie in its own folder", path=path)
     path, dtype = place / CERTIFICATE_FILE, subject.record.network.dtype or ""
     certificate = read_certificate(path)
-    if LIFTED in certificate.evidence:
+    if STATE_BOXES in certificate.evidence:
         return _replay_lifted(place, subject, budget)
     assert subject.module is not None
     return _replayed(subject, certificate, subject.hash, dtype, path, budget)
@@ -254,7 +252,7 @@ def _replay_lifted(place: Path, subject: Subject, budget: Budget | None) -> Repl
         what = f"the proof is not about the weights that it lies with: {problem}"
         return Replayed(dtype=dtype, place=path, failure=Failure(what=what, entry="network"))
     claims = tuple(map(carried_claim, found.claims))
-    details = {"method": METHODS[LIFTED]}
+    details = {"method": METHODS[STATE_BOXES]}
     return Replayed(dtype=dtype, place=path, claims=claims, failure=found.failure, details=details)
 
 
