@@ -61,8 +61,9 @@ from nerode.models import LayerConfig, Model, ModelConfig
 from nerode.models.lower import network_to_decoder
 from nerode.models.network_module import load_model
 from nerode.network import Network, network_from_json, network_hash, network_to_json
-from nerode.proofs import certify, certify_state_boxes, check_polished, find_fragile_words, find_window
+from nerode.proofs import certify, check_polished, find_fragile_words, find_window
 from nerode.proofs.counters import counter_cover, find_integrators, slot_cover
+from nerode.proofs.find.cells import certify_state_boxes
 from nerode.proofs.find.closure import certify_floats
 from nerode.proofs.find.heads import certify_decoder
 from nerode.proofs.proving import Prover

@@ -28,13 +28,12 @@ from nerode.proofs import (
     certificate_from_json,
     certificate_to_json,
     certify,
-    certify_state_boxes,
     check,
     read_network,
     write_folder,
 )
 from nerode.proofs.find import cells
-from nerode.proofs.find.cells import prove_boxes
+from nerode.proofs.find.cells import certify_state_boxes, prove_boxes
 from nerode.proofs.replay.lift import trained_network
 from nerode.records import SETTLED, WEIGHTS_FILE, Folder, TaskConfig, hash_tensors, run_name
 from nerode.tasks import automaton_of, build_task

@@ -19,7 +19,8 @@ from nerode.analysis.standing import read_folder
 from nerode.core import Budget, InputError
 from nerode.kernel import UNDER_NOISE, Claim
 from nerode.models import LayerConfig, Model, ModelConfig, Surroundings, read_model
-from nerode.proofs import Certificate, certify_state_boxes
+from nerode.proofs import Certificate
+from nerode.proofs.find.cells import certify_state_boxes
 from nerode.proofs.floats import BOXES, CLOSURE, Settled, proved_by
 from nerode.proofs.replay.lift import carried_claim, is_carried, trained_network
 from nerode.records import SETTLED, WEIGHTS_FILE, Folder, Settlement, TaskConfig

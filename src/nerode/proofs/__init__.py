@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         levels,
         scans_matrices,
     )
-    from nerode.proofs.find.cells import certify_state_boxes
     from nerode.proofs.folder import (
         MODEL_FOLDER,
         check,
@@ -88,7 +87,6 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.proofs.coq": (
             "CHECKED FORMAL NotPrintable folder_to_coq formal_senses levels scans_matrices"
         ),
-        "nerode.proofs.find.cells": "certify_state_boxes",
         "nerode.proofs.folder": (
             "MODEL_FOLDER check check_folder claim_network_folder graph_claims read_certificate "
             "read_float_certificate read_language read_network stated_claims write_certificate write_folder"
