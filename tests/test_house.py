@@ -22,7 +22,7 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_179,
-    "analysis": 9_982,
+    "analysis": 9_977,
     "cli": 6_676,
     "compiler": 8_752,
     "conformance": 454,
@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_413,
     "models": 23_315,
     "network": 2_829,
-    "proofs": 13_704,
+    "proofs": 13_649,
     "records": 3_359,
     "report": 8_086,
     "reproduce": 3_233,
