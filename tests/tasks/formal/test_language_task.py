@@ -177,3 +177,20 @@ def test_no_split_is_empty_and_none_has_a_word_of_another(kind, name):
 def test_a_range_without_words():
     with pytest.raises(InputError, match="no word from length 1 to 3"):
         build_task(TaskConfig(name="predict-aaaa-star", settings={"longest": 3}))
+
+
+def test_one_round_shows_the_split_of_the_only_word_of_a_length(monkeypatch):
+    built = task("language-prediction", language="anbncndn", longest=800)
+
+    def drawn(split, length):
+        try:
+            return built.draw(split, length, 20, np.random.default_rng(0)).inputs.tolist()
+        except InputError as problem:
+            return str(problem)
+
+    lengths = range(400, 460, 4)
+    once = [drawn(split, length) for split in SPLITS for length in lengths]
+    monkeypatch.setattr(type(built), "has_one_word", lambda self, length: False)
+    assert once == [drawn(split, length) for split in SPLITS for length in lengths]
+    assert sum(isinstance(words, list) for words in once) == len(lengths)
+    assert not task("language-recognition", language="anbncndn").has_one_word(8)

@@ -182,6 +182,10 @@ class FormalLanguageTask(Task):
         """Returns whether there are words of a length, whatever their split."""
         return self.source.has(length)
 
+    def has_one_word(self, length: int) -> bool:
+        """Returns whether the words are those of equal blocks, of which a length has one at most."""
+        return self.drawn_from() is self.language and getattr(self.language, "family", "") == "counting-blocks"
+
     @abstractmethod
     def label(self, words: Integers) -> Batch:
         """Returns words with their targets."""
