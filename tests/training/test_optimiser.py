@@ -11,7 +11,14 @@ from nerode.core import InputError
 from nerode.models import all_kinds, build_model, model_config
 from nerode.records import OptimiserSpec, TrainSpec
 from nerode.training import run_key
-from nerode.training.optimiser import make_optimiser, parameter_groups, rate_factor, set_rates
+from nerode.training.optimiser import (
+    clip_gradients,
+    make_optimiser,
+    parameter_groups,
+    rate_factor,
+    set_rates,
+    update_weights,
+)
 
 
 def names(model, group):
@@ -107,3 +114,29 @@ def test_younger_settings_change_the_key_only_where_they_are_used():
 
     assert key() == key(hold=0, decay_only=[])
     assert len({key(), key(hold=3), key(decay_only=["D"])}) == 3
+
+
+@pytest.mark.parametrize("layers", ["gru", "mamba", "lru"])
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_updates_and_clipping_have_the_bits_of_torch(layers, name):
+    spec = OptimiserSpec(name=name, rate=1e-2, decay=0.1)
+    models = [build_model(model_config(layers, letters=2, outputs=2, width=4), seed=0) for _ in range(2)]
+    optimisers = [make_optimiser(model, spec) for model in models]
+    for step in range(4):
+        norms = []
+        for ours, (model, optimiser) in enumerate(zip(models, optimisers, strict=True)):
+            optimiser.zero_grad()
+            scores, _ = model(torch.tensor([[0, 1, 1, step % 2]]))
+            (scores.square().sum() * 10 ** (2 - step)).backward()
+            weights = list(model.parameters())
+            if step == 2:
+                weights[0].grad = None
+            clip = clip_gradients if ours else torch.nn.utils.clip_grad_norm_
+            norms.append(clip(weights, 1.0))
+            update_weights(optimiser) if ours else optimiser.step()
+        assert torch.equal(*norms)
+        for a, b in zip(*(model.parameters() for model in models), strict=True):
+            assert torch.equal(a, b)
+            own, other = (o.state[w] for o, w in zip(optimisers, (a, b), strict=True))
+            assert own.keys() == other.keys()
+            assert all(own[key] is None or torch.equal(own[key], other[key]) for key in own)

@@ -69,7 +69,13 @@ from nerode.training.model_building import (
     own_code,
     spec_model,
 )
-from nerode.training.optimiser import make_optimiser, rate_factor, set_rates
+from nerode.training.optimiser import (
+    clip_gradients,
+    make_optimiser,
+    rate_factor,
+    set_rates,
+    update_weights,
+)
 from nerode.training.specs import complete_spec, make_specs, specs_of_seeds, tested_lengths
 from nerode.training.terms import LossTerm
 
@@ -515,11 +521,11 @@ class Trainer:
             self.progress.divergence = Divergence(step=self.progress.step, what="loss")
             return value
         whole.backward(loss, self.weights)
-        norm = nn.utils.clip_grad_norm_(self.weights, spec.clip or math.inf)
+        norm = clip_gradients(self.weights, spec.clip or math.inf)
         if not torch.isfinite(norm):
             self.progress.divergence = Divergence(step=self.progress.step, what="gradient")
             return value
-        self.optimiser.step()
+        update_weights(self.optimiser)
         if self.exact is not None:
             self.exact.count(whole.scores, batch)
         return value

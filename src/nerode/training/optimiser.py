@@ -75,6 +75,58 @@ def make_optimiser(model: nn.Module, spec: OptimiserSpec) -> torch.optim.Optimiz
     return method(groups, betas=spec.betas, fused=fused)
 
 
+@torch.no_grad()
+def update_weights(optimiser: torch.optim.Optimizer) -> None:
+    """Makes one update.
+
+    It is `optimiser.step()`; where that ends in one call of a fused kernel for each group, the call is made
+    here. What torch checks before took as long as three kernels of a small model.
+    """
+    calls = _fused_calls(optimiser)
+    if calls is None:
+        optimiser.step()
+        return
+    for kernel, lists, options in calls:
+        torch._foreach_add_(lists[-1], 1)
+        kernel(*lists, **options)
+
+
+def _fused_calls(optimiser: torch.optim.Optimizer) -> list[tuple[Any, list[Any], dict[str, Any]]] | None:
+    """The calls of fused kernels in an update; None where torch has to prepare them, as at the first one."""
+    if type(optimiser) not in (torch.optim.Adam, torch.optim.AdamW):
+        return None
+    found: list[tuple[Any, list[Any], dict[str, Any]]] = []
+    for group in optimiser.param_groups:
+        weights = [weight for weight in group["params"] if weight.grad is not None]
+        states = [optimiser.state.get(weight) for weight in weights]
+        plain = all(weight.dtype == weights[0].dtype and weight.device.type == "cpu" for weight in weights)
+        if not (group["fused"] and plain and all(states)):
+            return None
+        if not weights:
+            continue
+        kept = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step")]  # type: ignore[index]
+        lists = [weights, [weight.grad for weight in weights], *kept[:2], [], kept[2]]
+        options = {name: group[name] for name in ("amsgrad", "lr", "weight_decay", "eps", "maximize")}
+        options |= dict(zip(("beta1", "beta2"), group["betas"], strict=True))
+        kernel = torch._fused_adamw_ if group["decoupled_weight_decay"] else torch._fused_adam_
+        found.append((kernel, lists, options | {"grad_scale": None, "found_inf": None}))
+    return found
+
+
+@torch.no_grad()
+def clip_gradients(weights: Sequence[nn.Parameter], limit: float) -> torch.Tensor:
+    """Returns the norm of all gradients together, and scales them down to a limit.
+
+    It is `nn.utils.clip_grad_norm_`, without the search for groups of types where all have one.
+    """
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    if len({(gradient.dtype, gradient.device) for gradient in gradients}) != 1:
+        return nn.utils.clip_grad_norm_(weights, limit)
+    norm: torch.Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients, 2.0)), 2.0)
+    torch._foreach_mul_(gradients, torch.clamp(limit / (norm + 1e-6), max=1.0))
+    return norm
+
+
 def rate_factor(spec: OptimiserSpec, step: float, steps: int) -> float:
     """Returns the factor of the rates at a step, the first of which is 0.
 

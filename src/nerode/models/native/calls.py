@@ -9,11 +9,11 @@ parts are fixed, and for parts of a batch, which are fixed too.
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from ctypes import c_int64
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ from nerode.models.native.library import library
 
 _REAL = (torch.float32, torch.float64)
 _COMPLEX = (torch.complex64, torch.complex128)
+_ENDINGS = {dtype: f"_{str(dtype).removeprefix('torch.')}" for dtype in (*_REAL, *_COMPLEX)}
+"""The ends of the names of kernels."""
 
 
 def runs_natively(*tensors: Tensor | None, complex_too: bool = False) -> bool:
@@ -61,16 +63,17 @@ def call(kernel: str, *arguments: Tensor | int | None) -> None:
     first = arguments[0]
     if found is None or not isinstance(first, Tensor):
         raise RuntimeError("native kernels are called on tensors, after `runs_natively`")
-    function = getattr(found, f"{kernel}_{str(first.dtype).removeprefix('torch.')}")
-    outcome = function(*(_pointer_or_integer(x) for x in arguments), ctypes.c_int64(num_threads()))
+    function = getattr(found, kernel + _ENDINGS[first.dtype])
+    # Plain loops over exact classes: with the caches full of the last kernel's numbers, Python is slow here.
+    given = [
+        c_int64(x)
+        if x.__class__ is int or x.__class__ is bool
+        else c_int64(x.data_ptr() if x is not None else 0)  # type: ignore[union-attr]
+        for x in arguments
+    ]
+    outcome = function(*given, c_int64(num_threads()))
     if outcome:
         raise MemoryError(f"no memory for the scratch space of {kernel}; use a smaller batch")
-
-
-def _pointer_or_integer(argument: Tensor | int | None) -> ctypes.c_void_p | ctypes.c_int64:
-    if isinstance(argument, Tensor):
-        return ctypes.c_void_p(argument.data_ptr())
-    return ctypes.c_void_p(None) if argument is None else ctypes.c_int64(argument)
 
 
 _coarse: ContextVar[bool] = ContextVar("coarse products", default=False)

@@ -184,7 +184,9 @@ class FormalLanguageTask(Task):
 
     def has_one_word(self, length: int) -> bool:
         """Returns whether the words are those of equal blocks, of which a length has one at most."""
-        return self.drawn_from() is self.language and getattr(self.language, "family", "") == "counting-blocks"
+        return (
+            self.drawn_from() is self.language and getattr(self.language, "family", "") == "counting-blocks"
+        )
 
     @abstractmethod
     def label(self, words: Integers) -> Batch:
