@@ -21,7 +21,7 @@ from nerode.cli.options import (
     language_options,
 )
 from nerode.compiler import NgramOptions, Options, compile_program
-from nerode.core import DTYPES, Budget, InputError, NotCompilable, read_fraction
+from nerode.core import DTYPES, Budget, InputError, NotCompilable, defer_registrations, read_fraction
 from nerode.languages import Language
 from nerode.languages.ngrams import NgramLanguage
 from nerode.network import LogitDecoder, Network, describe_network
@@ -151,6 +151,7 @@ def compile_command(
     nerode compile ngram-seed --to ssm --eps 1e-6 --width 10 -o ngram/
     nerode compile model.arpa --to ssm -o model/
     """
+    defer_registrations()
     if output is not None:
         claim_network_folder(output, force=options["force"])
     found = _asked(reading.read(language, budget), normalise=options["normalise"], support=options["support"])

@@ -13,7 +13,7 @@ import click
 
 from nerode.cli.failures import failure_object, print_failure
 from nerode.cli.options import Command, RunPath, budgeted, trust_option
-from nerode.core import Budget, InputError, missing_extra
+from nerode.core import Budget, InputError, defer_registrations, missing_extra
 from nerode.languages import title_of
 from nerode.proofs import (
     CERTIFICATE_FILE,
@@ -188,6 +188,7 @@ def _replay_stored(folder: Path, budget: Budget) -> tuple[list[Replayed], list[R
     """The replays of the float certificates beside the network and in model/, or why there are none."""
     if not [*folder.glob("certificate.*.json"), *folder.glob("model/certificate.*.json")]:
         return [], [], ""
+    defer_registrations()
     try:
         from nerode.proofs.replay import replay_network, replay_weights
     except ModuleNotFoundError as error:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         to_mapping,
         work,
     )
+    from nerode.core.deferral import defer_registrations as defer_registrations
     from nerode.core.doors import (
         Displays,
         MissingExtra,
@@ -85,6 +86,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "nerode.core.budget": "TABLES Budget budgeted_property charge enforce started",
         "nerode.core.config": "Reference Registry Work add_plugins from_mapping stream to_mapping work",
+        "nerode.core.deferral": "defer_registrations",
         "nerode.core.doors": "Displays MissingExtra Shown attach in_form load_extra missing_extra to_frame",
         "nerode.core.errors": (
             "BudgetExceeded FormatError InputError NerodeError NotCompilable PatternError UnknownName plural"
