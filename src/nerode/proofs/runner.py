@@ -270,6 +270,31 @@ def from_rows(rows: Rows, layout: Layout) -> dict[str, Tensor]:
     return state
 
 
+def to_values(state: Mapping[str, Tensor], batch: int) -> npt.NDArray[np.float64]:
+    """Returns the numbers of a state (batch first) as float64, one row per word; complex numbers are two."""
+    parts = [np.zeros((batch, 0))]
+    # By name: a layer may give its state in another order than that of its first state.
+    for _, tensor in sorted(state.items()):
+        real = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+        parts.append(real.detach().cpu().reshape(batch, -1).double().numpy())
+    return np.concatenate(parts, axis=1)
+
+
+def from_values(values: npt.NDArray[np.float64], layout: Layout) -> dict[str, Tensor]:
+    """Returns the state with these numbers, in the types of a layout."""
+    state, first = {}, 0
+    for part in layout:
+        dtype = TYPES[part.dtype]
+        width = math.prod(part.shape) * (2 if dtype.is_complex else 1)
+        block = torch.from_numpy(values[:, first : first + width].copy())
+        first += width
+        if dtype.is_complex:
+            state[part.name] = torch.view_as_complex(block.reshape(len(values), *part.shape, 2)).to(dtype)
+        else:
+            state[part.name] = block.reshape(len(values), *part.shape).to(dtype)
+    return state
+
+
 def nan_rows(state: Mapping[str, Tensor], batch: int) -> npt.NDArray[np.bool_]:
     """Returns for each word of the batch whether its state holds a NaN."""
     found = np.zeros(batch, dtype=np.bool_)

@@ -11,7 +11,7 @@ from nerode.core import Budget, InputError
 from nerode.kernel import PREDICT, RECOGNISE, VALID_PREFIXES
 from nerode.languages import LanguageQuestion, Legal, asked_of, legal_bits, resolve_language
 from nerode.models.network_module import load_model
-from nerode.proofs.find.walk import MOST_STATES, Walk, grid_marks, state_values
+from nerode.proofs.find.walk import MOST_STATES, Walk, grid_marks
 from nerode.proofs.runner import QuestionTable, make_runner, to_rows
 from tests.proofs.floats.languages import NOTHING_YET, register_language
 from tests.proofs.floats.modules import DyckCounter, Fading, Growing, Register, SignOfZero, TanhRegister
@@ -297,7 +297,7 @@ def test_coarse_marks_go_deeper_with_fewer_states():
     runner = make_runner(Fading(0.999, 0.4), language)
     exact = explore(runner, language, task=VALID_PREFIXES, budget=Budget(elements=40))
     assert exact.end == "full"
-    spread = state_values(exact.rows, exact.layout).std(axis=0)
+    spread = exact.values.std(axis=0)
     coarse = explore(
         runner,
         language,

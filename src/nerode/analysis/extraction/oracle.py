@@ -27,9 +27,9 @@ from nerode.languages import (
     Word,
     legal_bits,
 )
-from nerode.models import Model, State, is_stateful
+from nerode.models import Model, is_stateful
 from nerode.models.network_module import CompiledModel
-from nerode.proofs.floats import decode
+from nerode.proofs.floats import decode, from_values, layout_of, to_values
 from nerode.proofs.replay import Subject, make_subject
 from nerode.records import Reading
 
@@ -204,7 +204,7 @@ class Machine:
                     f"{len(self.alphabet)} ({self.alphabet.describe()}); name the language it was trained on"
                 )
             self._require_scores(model.config.outputs)
-        self._layout = _layout(model.initial_state(1)) if self.sees_states else []  # type: ignore[operator]
+        self._layout = layout_of(model.initial_state(1)) if self.sees_states else ()  # type: ignore[operator]
 
     @property
     def model(self) -> nn.Module:
@@ -244,7 +244,7 @@ class Machine:
                 "--method lstar --black-box`)"
             )
         return States(
-            values=_flatten(self._model.initial_state(1), 1),
+            values=to_values(self._model.initial_state(1), 1),
             outputs=(self.empty,),
             frames=np.array([0 if self._frame is None else self._frame.start]),
             alive=np.array([self.empty != NOTHING]),
@@ -349,9 +349,9 @@ class Machine:
         read: list[str] = []
         if reads:
             scores, after = self._model.step(
-                torch.tensor([letters[i] for i in reads]), _unflatten(states.values[reads], self._layout)
+                torch.tensor([letters[i] for i in reads]), from_values(states.values[reads], self._layout)
             )
-            values[reads] = _flatten(after, len(reads))
+            values[reads] = to_values(after, len(reads))
             read = read_texts(self._subject, scores)
         answered = dict(zip(reads, read, strict=True))
         for i, (before, letter, place) in enumerate(
@@ -371,35 +371,3 @@ def _frame(question: Question) -> Moore | None:
         return None
     machine = question.machine
     return machine if OUTSIDE in machine.outputs or UNASKED in machine.outputs else None
-
-
-_Layout = list[tuple[str, torch.dtype, torch.Size]]
-
-
-def _layout(state: State) -> _Layout:
-    return [(name, state[name].dtype, state[name].shape[1:]) for name in sorted(state)]
-
-
-def _flatten(state: State, count: int) -> Floats:
-    parts = []
-    # By name: a layer may give its state in another order than that of its first state.
-    for _, value in sorted(state.items()):
-        real = torch.view_as_real(value) if value.is_complex() else value
-        parts.append(real.detach().reshape(count, -1).to(torch.float64))
-    if not parts:
-        return np.zeros((count, 0))
-    return torch.cat(parts, dim=1).numpy()
-
-
-def _unflatten(values: Floats, layout: _Layout) -> State:
-    state, place = {}, 0
-    rows = torch.from_numpy(values)
-    for name, dtype, shape in layout:
-        width = shape.numel() * (2 if dtype.is_complex else 1)
-        part = rows[:, place : place + width]
-        place += width
-        if dtype.is_complex:
-            state[name] = torch.view_as_complex(part.reshape(len(values), *shape, 2).contiguous()).to(dtype)
-        else:
-            state[name] = part.reshape(len(values), *shape).to(dtype)
-    return state

@@ -22,15 +22,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.kernel import DTYPES, TESTED, Claim, Refutation
 from nerode.languages import Alphabet, LanguageQuestion, Question, Word
 from nerode.proofs.find.schedule import Work
 from nerode.proofs.find.walk import CALL
-from nerode.proofs.runner import Numbers, QuestionTable, Runner, State, from_rows, layout_of, to_rows
+from nerode.proofs.runner import (
+    Layout,
+    Numbers,
+    QuestionTable,
+    Runner,
+    State,
+    from_rows,
+    from_values,
+    layout_of,
+    to_rows,
+    to_values,
+)
 
 FEW = 2_000
 """Letters that are read step by step; longer words go through `forward` where the module has it."""
@@ -248,7 +258,7 @@ def predict_repetitions(runner: Runner, question: Question, word: LoopWord) -> i
     """
     place = next(i for i, (_, repeated) in enumerate(word.parts) if repeated)
     pattern, *_ = states = _repeated(runner, word, place, _LOOKS[-1])
-    settled = np.array_equal(_flat(states[-1]), _flat(states[-2]))
+    settled = np.array_equal(to_values(states[-1], 1), to_values(states[-2], 1))
     reader = _Reader(runner, question, word, place)
     failed = next((k for k, state in enumerate(states) if reader.fails(state, k)), None)
     if settled and failed is None:
@@ -259,12 +269,12 @@ def predict_repetitions(runner: Runner, question: Question, word: LoopWord) -> i
         return None if failed is None else failed + reader.ahead
     if finer is not runner:
         states = _repeated(finer, word, place, looks[-1])
-    path = [_flat(state) for state in states[: looks[-1] + 1]]
-    found = _predict(path, pattern, runner.dtype, reader)
+    path = [to_values(state, 1)[0] for state in states[: looks[-1] + 1]]
+    found = _predict(path, layout_of(pattern), runner.dtype, reader)
     return None if found is None else found + reader.ahead
 
 
-def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader) -> int | None:
+def _predict(path: Sequence[Vector], layout: Layout, dtype: str, reader: _Reader) -> int | None:
     """The repetition after which the reader should fail first."""
     # Where a coordinate has overflowed there are no steps to be told; it is left as it ended.
     end, finite = path[-1], np.isfinite(path).all(axis=0)
@@ -289,7 +299,7 @@ def _predict(path: Sequence[Vector], pattern: State, dtype: str, reader: _Reader
 
     def fails(more: float) -> bool:
         between = np.where(finite, limit + rates**more * (path[-1] - limit), end)
-        return reader.fails(_like(pattern, between), n)
+        return reader.fails(from_values(between[None], layout), n)
 
     more, distance = _first_failure(fails), abs(path[-1][moving] - limit[moving])
     rate = rates[moving]
@@ -401,28 +411,6 @@ def _repeated(runner: Runner, word: LoopWord, place: int, repetitions: int) -> l
 def _advance(runner: Runner, letters: Sequence[int], state: State) -> State:
     for letter in letters:
         _, state = runner.step(np.array([letter]), state)
-    return state
-
-
-def _flat(state: State) -> Vector:
-    """The numbers of a state in one vector; a complex one counts as two."""
-    return np.concatenate([_real(state[name]).double().reshape(-1).cpu().numpy() for name in sorted(state)])
-
-
-def _real(tensor: Tensor) -> Tensor:
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
-def _like(pattern: State, values: Vector) -> State:
-    """The state with these numbers, in the form and the types of another one."""
-    state = {}
-    first = 0
-    for name in sorted(pattern):
-        shown = _real(pattern[name])
-        block = torch.from_numpy(values[first : first + shown.numel()].copy()).reshape(shown.shape)
-        first += shown.numel()
-        block = block.to(shown.dtype)
-        state[name] = torch.view_as_complex(block.contiguous()) if pattern[name].is_complex() else block
     return state
 
 

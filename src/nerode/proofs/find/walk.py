@@ -19,7 +19,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from nerode.core import Budget, InputError
 from nerode.kernel import Refutation
@@ -35,6 +34,7 @@ from nerode.proofs.runner import (
     layout_of,
     nan_rows,
     to_rows,
+    to_values,
 )
 
 BATCH, LARGE_BATCH = 64, 1_024
@@ -171,6 +171,11 @@ class Walk:
     def rows(self) -> Rows:
         """The bits of the states of the words up to the length."""
         return self._rows[: len(self)].copy()
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """The same states as numbers."""
+        return to_values(from_rows(self._rows[: len(self)], self.layout), len(self))
 
     @property
     def places(self) -> Numbers:
@@ -389,20 +394,12 @@ def _keys(rows: Rows, places: Numbers) -> list[bytes]:
     return found
 
 
-def state_values(rows: Rows, layout: Layout) -> npt.NDArray[np.float64]:
-    """Returns the numbers of states as float64, one row each; complex numbers are two."""
-    parts = [np.zeros((len(rows), 0))]
-    for _, tensor in sorted(from_rows(rows, layout).items()):
-        real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-        parts.append(real.reshape(len(rows), -1).double().numpy())
-    return np.concatenate(parts, axis=1)
-
-
 def grid_marks(grid: float, spread: npt.NDArray[np.float64], layout: Layout) -> Marks:
     """Returns marks that round the numbers of a state to multiples of a part of their spread."""
 
     def marks(rows: Rows) -> Rows:
-        cells = np.round(state_values(rows, layout) / (grid * spread)).astype(np.int64)
+        values = to_values(from_rows(rows, layout), len(rows))
+        cells = np.round(values / (grid * spread)).astype(np.int64)
         return np.ascontiguousarray(cells).view(np.uint8).reshape(len(rows), -1)
 
     return marks

@@ -23,7 +23,7 @@ from nerode.kernel import Refutation
 from nerode.languages import NO_ANSWER, Word, answer_names
 from nerode.models import is_stateful
 from nerode.proofs.find.schedule import FIRST_SLICE, Work
-from nerode.proofs.find.walk import CALL, Walk, grid_marks, state_values
+from nerode.proofs.find.walk import CALL, Walk, grid_marks
 from nerode.proofs.reading import UNREADABLE, distances
 from nerode.proofs.replay.subject import Subject
 from nerode.proofs.runner import (
@@ -427,7 +427,7 @@ def coarse_walks(reader: WordReader, walk: Walk, *, budget: Budget) -> Work[Refu
         walk: through states bit for bit, as far as it came: how far its numbers are spread.
         budget: limits the time.
     """
-    spread = state_values(walk.rows, walk.layout).std(axis=0)
+    spread = walk.values.std(axis=0)
     for grid in _GRIDS:
         marks = grid_marks(grid, np.where(spread > 0, spread, 1.0), walk.layout)
         coarse = Walk(reader.runner, reader.question, marks=marks, most=_COARSE_STATES)

@@ -22,7 +22,7 @@ from nerode.proofs.floats.written import (
     write_real_model,
 )
 from nerode.proofs.reading import SignalModule, decode, decoder, distances
-from nerode.proofs.runner import make_runner, nan_rows, to_rows
+from nerode.proofs.runner import from_values, layout_of, make_runner, nan_rows, to_rows, to_values
 from nerode.proofs.settle import (
     BOXES,
     CLOSURE,
@@ -65,8 +65,10 @@ __all__ = [
     "examine",
     "failing_hold",
     "finished",
+    "from_values",
     "graph_failure",
     "known",
+    "layout_of",
     "load_model",
     "make_architecture",
     "make_runner",
@@ -81,5 +83,6 @@ __all__ = [
     "shrinking_margins",
     "store",
     "to_rows",
+    "to_values",
     "write_real_model",
 ]
