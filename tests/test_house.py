@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_413,
     "models": 23_259,
     "network": 2_829,
-    "proofs": 13_649,
+    "proofs": 13_629,
     "records": 3_359,
     "report": 8_086,
     "reproduce": 3_233,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -27,30 +26,10 @@ _WORDS, _LENGTH, _CUTS = 8, 65, ((), (1, 2, 40))
 AGREEMENT = "forward-against-step"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """The first place where `forward` and `step` differ.
-
-    Attributes:
-        what: "scores", or the name of a tensor of the state.
-        word: the number of the word in the batch.
-        position: letters read there.
-        chunks: how the words were cut for `forward`.
-        step, forward: the first numbers that differ.
-    """
-
-    what: str
-    word: int
-    position: int
-    chunks: tuple[int, ...]
-    step: complex
-    forward: complex
-
-
 def compare_forward(
     runner: Runner, letters: Tensor, *, cuts: Sequence[Sequence[int]] = ((),), budget: Budget | None = None
-) -> Difference | None:
-    """Returns the first place where `forward` differs from `step` on words, None if there is none.
+) -> str:
+    """Returns the first place where `forward` differs from `step` on words, in words; empty if there is none.
 
     Args:
         runner: a module with `forward`.
@@ -71,16 +50,13 @@ def compare_forward(
                 got, state = runner.module.forward(letters[:, first:end], state)  # type: ignore[attr-defined]
             found = _first(scores[:, first:end], got)
             if found is not None:
-                word, position, *_ = found
-                return _difference(
-                    "scores", ends, found, scores[:, first:end], got, word, first + position + 1
-                )
+                return _difference("scores", found, scores[:, first:end], got, first + found[1] + 1)
         assert state is not None
         for name, wanted in last.items():
             found = _first(wanted, state[name])
             if found is not None:
-                return _difference(name, ends, found, wanted, state[name], found[0], letters.shape[1])
-    return None
+                return _difference(name, found, wanted, state[name], letters.shape[1])
+    return ""
 
 
 def random_words(runner: Runner, *, words: int, length: int) -> Tensor:
@@ -126,18 +102,12 @@ def _first(wanted: Tensor, got: Tensor) -> list[int] | None:
     return [int(v) for v in places[places[:, min(1, places.shape[1] - 1)].argmin()]]
 
 
-def _difference(
-    what: str, ends: list[int], place: list[int], wanted: Tensor, got: Tensor, word: int, position: int
-) -> Difference:
+def _difference(what: str, place: list[int], wanted: Tensor, got: Tensor, position: int) -> str:
+    """The first numbers that differ, and where."""
     index = tuple(place[: wanted.ndim])
-    return Difference(
-        what=what,
-        word=word,
-        position=position,
-        chunks=tuple(b - a for a, b in itertools.pairwise(ends)),
-        step=complex(wanted[index]),
-        forward=complex(got[index]) if wanted.shape == got.shape else complex("nan"),
-    )
+    given = complex(got[index]) if wanted.shape == got.shape else complex("nan")
+    after = f"{what}, after {plural(position, 'letter')}"
+    return f"forward gives {given} where step gives {complex(wanted[index])} ({after})"
 
 
 def compare_on_random_words(runner: Runner, task: str, budget: Budget) -> tuple[list[Claim], str]:
@@ -151,9 +121,6 @@ def compare_on_random_words(runner: Runner, task: str, budget: Budget) -> tuple[
         )
     except BudgetExceeded:
         return [], ""
-    if difference is None:
-        return [agreement_claim(dtype=runner.dtype, task=task, words=_WORDS, length=_LENGTH)], ""
-    return [], (
-        f"forward gives {difference.forward} where step gives {difference.step} ({difference.what}, after "
-        f"{plural(difference.position, 'letter')})"
-    )
+    if difference:
+        return [], difference
+    return [agreement_claim(dtype=runner.dtype, task=task, words=_WORDS, length=_LENGTH)], ""
