@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from nerode.algebra.cascades import decompose_general
+from nerode.compiler import compile_language
 from nerode.core import InputError
 from nerode.languages import Dfa
 from nerode.languages.bestiary import find_language
 from nerode.languages.formats import read_automaton
 from nerode.report import draw
-from nerode.study import PARTS
+from nerode.study import PARTS, language_part
 
 LANGUAGE = find_language("tomita-3")
 TIKZ_LINE = re.compile(
@@ -79,3 +81,40 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         draw(find_language("s5"))
     with pytest.raises(InputError, match="none of these"):
         draw(LANGUAGE, form="png")
+
+
+def _arrows(text: str) -> set[tuple[int, int]]:
+    return {(int(a), int(b)) for a, b in re.findall(r"b(\d+) -> b(\d+);", text)}
+
+
+def test_a_network_is_drawn_with_who_reads_whom() -> None:
+    language = find_language("flip-flop")
+    network = compile_language(language, "diagonal")
+    giver = dict.fromkeys(network.embedding.directions, 0)
+    wanted = set()
+    for number, layer in enumerate(network.layers, start=1):
+        wanted |= {(giver[name], number) for name in layer.reads}
+        giver |= dict.fromkeys(layer.outputs, number)
+    wanted |= {(giver[name], network.depth + 1) for name in network.decoder.reads}
+    assert _arrows(str(draw(network, form="dot"))) == wanted
+    svg = str(draw(network))
+    assert all(name in svg for layer in network.layers for name in layer.state)
+    assert svg.count("<path") == 2 * len(wanted)  # a line and a head for each
+    assert "h[" not in svg  # no program text
+
+
+def test_a_cascade_is_drawn_with_its_labels_and_readers() -> None:
+    cascade = decompose_general(LANGUAGE.dfa())
+    labels = [level.num_labels for level in cascade.levels]
+    circles = [e for e in ET.fromstring(str(draw(cascade))).iter() if e.tag.endswith("circle")]
+    assert len(circles) == sum(labels) + cascade.num_states
+    told = {(parent + 1, n + 1) for n in range(len(labels)) for parent in cascade.parents(n)}
+    told |= {(0, n + 1) for n in range(len(labels))}
+    told |= {(n + 1, len(labels) + 1) for n in cascade.read_by_state}
+    assert _arrows(str(draw(cascade, form="dot"))) == told
+    assert {"set 0", "set 1", "add 1"} <= set(re.findall(r">([a-z]+ \d)<", str(draw(cascade))))
+
+
+def test_the_order_of_the_egg_boxes_is_drawn() -> None:
+    boxes = language_part(LANGUAGE, "egg-box")
+    assert _arrows(str(draw(boxes, form="dot"))) == {(i, j) for j, box in enumerate(boxes) for i in box.above}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from nerode.algebra import Green, green, j_levels, transition_monoid
-from nerode.languages import Dfa
+from nerode.languages import Dfa, resolve_language
 from nerode.study.eggboxes import (
     MAX_BOXES,
     MAX_COLUMNS,
@@ -118,3 +118,43 @@ def test_boxes_agree_with_the_monoid(dfa: Dfa) -> None:
                 assert [i for i, found in enumerate(squares) if found] == (
                     [] if cell.idempotent is None else [cell.idempotent]
                 )
+
+
+@pytest.mark.parametrize("name", ["tomita-3", "flip-flop", "(ab)*", "subsequence-abcdefgh"])
+def test_boxes_name_the_classes_directly_above_them(name: str) -> None:
+    # By the definition: a is below b if a = x b y, with x and y products of the letters' maps.
+    dfa = resolve_language(name).dfa()
+    maps = {c: tuple(int(q) for q in dfa.transitions[:, i]) for i, c in enumerate(dfa.alphabet)}
+    unit = tuple(range(dfa.num_states))
+
+    def then(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(second[q] for q in first)
+
+    def closure(start: tuple[int, ...], both: bool) -> set[tuple[int, ...]]:
+        found, waiting = {start}, [start]
+        while waiting:
+            one = waiting.pop()
+            for letter in maps.values():
+                for other in {then(one, letter), then(letter, one) if both else one} - found:
+                    found.add(other)
+                    waiting.append(other)
+        return found
+
+    boxes = eggboxes_of(relations_of(dfa), dfa.alphabet)
+    if len(boxes) == MAX_BOXES:
+        pytest.skip("not all boxes are shown")
+    elements = []
+    for box in boxes:
+        word = box.cells[0][0].words[0]
+        one = unit
+        for letter in "" if word == "ε" else word:
+            one = then(one, maps[letter])
+        elements.append(one)
+    ideals = [closure(one, True) for one in elements]
+    below = [{j for j, two in enumerate(elements) if two in ideals[i] and j != i} for i in range(len(boxes))]
+    for j, box in enumerate(boxes):
+        over = {i for i in range(len(boxes)) if j in below[i]}
+        direct = {i for i in over if not any(k in below[i] for k in over)}
+        assert set(box.above) == direct, (name, j)
+    assert boxes[0].above == ()
+    assert all(box.above for box in boxes[1:])

@@ -346,6 +346,7 @@ def eggs_to_json(boxes: Iterable[Box]) -> list[dict[str, Any]]:
     return [
         {
             "level": box.level,
+            "above": box.above,
             "elements": box.num_elements,
             "rows": box.num_rows,
             "columns": box.num_columns,

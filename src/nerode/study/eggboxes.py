@@ -66,6 +66,7 @@ class Box:
         num_columns: how many L-classes.
         regular: whether there is an idempotent, shown or not.
         group: name of its group if it has a non-trivial one.
+        above: the places, in the list of boxes, of the classes directly above in the J-order.
     """
 
     level: int
@@ -74,6 +75,7 @@ class Box:
     num_columns: int
     regular: bool
     group: str = ""
+    above: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.cells or any(len(row) != len(self.cells[0]) for row in self.cells):
@@ -119,10 +121,19 @@ def eggboxes_of(relations: Green, alphabet: Alphabet) -> list[Box]:
     levels = j_levels(relations.covers)
     highest = sorted(range(len(levels)), key=lambda d: (levels[d], d))[:MAX_BOXES]
     limits = {"max_rows": MAX_ROWS, "max_columns": MAX_COLUMNS, "max_words": MAX_WORDS}
-    return [_box(eggbox(relations, relations.d(d), **limits), levels[d], alphabet) for d in highest]
+    places = {d: place for place, d in enumerate(highest)}
+    above: dict[int, list[int]] = {d: [] for d in highest}
+    for d in highest:
+        for below in relations.covers[d]:
+            if below in above:
+                above[below].append(places[d])
+    return [
+        _box(eggbox(relations, relations.d(d), **limits), levels[d], tuple(above[d]), alphabet)
+        for d in highest
+    ]
 
 
-def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
+def _box(box: EggBox, level: int, above: tuple[int, ...], alphabet: Alphabet) -> Box:
     d_class = box.d_class
     group = d_class.group
     return Box(
@@ -132,6 +143,7 @@ def _box(box: EggBox, level: int, alphabet: Alphabet) -> Box:
         num_columns=len(d_class.columns),
         regular=d_class.regular,
         group=group.name if group is not None and group.order > 1 else "",
+        above=above,
     )
 
 

@@ -252,6 +252,12 @@ class Cascade:
         closure = self._closures[self.levels[level].context]
         return tuple(sorted(source.number for source in closure if source.kind == "old"))
 
+    @property
+    def read_by_state(self) -> tuple[int, ...]:
+        """The levels whose new labels decide the state of the automaton."""
+        closure = self._closures[self.state]
+        return tuple(sorted(source.number for source in closure if source.kind == "new"))
+
     @functools.cached_property
     def level_depths(self) -> tuple[int, ...]:
         """The layer of each level, counted from 1."""

@@ -47,12 +47,15 @@ function tellProblem(problem) {
 function drawEggs(answer) {
   language.cells = answer.eggs.map((box) => box.cells.map(() => []));
   const levels = new Map();
+  // A chain is joined by lines; elsewhere each box names the ones directly above it.
+  const chain = answer.eggs.every((box, number) => box.level === number);
   answer.eggs.forEach((box, number) => {
-    const caption = [`${box.elements} element${box.elements === 1 ? "" : "s"}`];
+    const caption = [...(chain ? [] : [String(number + 1)]), `${box.elements} element${box.elements === 1 ? "" : "s"}`];
     if (box.rows * box.columns > 1) caption.push(`${box.rows}×${box.columns}`);
     if (box.group) caption.push(`group ${box.group}`);
     if (!box.regular) caption.push("no idempotent");
     if (box.note) caption.push(`shown: ${box.note}`);
+    if (!chain && box.above.length) caption.push(`below ${box.above.map((place) => place + 1).join(", ")}`);
     const rows = box.cells.map((row, i) => element("tr", {}, row.map((cell) => {
       const words = cell.words.map((word, k) => element("span", { class: k === cell.idempotent ? "idem" : null, title: k === cell.idempotent ? "idempotent" : null }, word));
       const spaced = words.flatMap((word, k) => (k ? [", ", word] : [word]));
@@ -66,9 +69,9 @@ function drawEggs(answer) {
     levels.get(box.level).append(egg);
   });
   show(byId("eggs-card"), answer.eggs.length > 0);
-  const note = element("p", { class: "muted small" }, "One box for each 𝒟-class, the class of ε on top. Rows are ℛ-classes, columns are ℒ-classes; a cell shows the shortest word of each element. * marks an idempotent; a tinted cell is a group.");
+  const note = element("p", { class: "muted small" }, "One box for each 𝒟-class, the class of ε on top, each class below those that it can be reached from. Rows are ℛ-classes, columns are ℒ-classes; a cell shows the shortest word of each element. * marks an idempotent; a tinted cell is a group.");
   if (answer.eggs_left_out > 0) note.append(` ${answer.eggs_left_out} more are not shown.`);
-  byId("eggs").replaceChildren(element("div", { class: "eggs" }, ...levels.values()), note);
+  byId("eggs").replaceChildren(element("div", { class: chain ? "eggs chain" : "eggs" }, ...levels.values()), note);
 }
 
 function drawAutomaton(answer) {
@@ -98,11 +101,11 @@ function linkVerdicts(answer) {
     if (!answer.targets.some((target) => target.name === name)) continue;
     const link = element("button", { type: "button", class: "link", "data-target": name, title: `${shown.title} — open its network` }, shown.textContent);
     shown.replaceChildren(link);
-    // A line may break around a button: the comma goes with the name before it.
+    // A button that breaks into lines is a block: a comma after it would stand at its right edge.
     const after = shown.nextSibling;
     if (after?.nodeType === Node.TEXT_NODE && after.data.startsWith(",")) {
       after.data = after.data.slice(1);
-      shown.append(",");
+      link.append(element("span", { "aria-hidden": "true" }, ","));
     }
     shown.classList.add("linked");
   }

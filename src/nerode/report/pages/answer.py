@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +13,7 @@ from nerode.languages import Alphabet, Dfa, with_powers
 from nerode.report.automaton.svg import AutomatonFigure, automaton_figure
 from nerode.report.pages.render import render
 from nerode.report.reliance import RELIANCE_HEADER, settled_rows
-from nerode.report.terminal.answers import automaton_facts, headline, reading_lines, settled_lines
+from nerode.report.terminal.answers import automaton_facts, headline, reading_lines, settled_lines, threshold
 
 _MOST_DRAWN = 40
 """States of an automaton that is drawn; a larger one is counted."""
@@ -46,9 +48,26 @@ def answer_page(found: Mapping[str, Any], *, command: str = "") -> str:
         word="" if word is None else with_powers(word),
         letters=0 if word is None else len(word),
         places=found["places"],
+        margins=_margin_widths(found),
+        scale="probability" if "probability" in found["reading"] else "score",
+        asked=found["language"] is not None,
         formula="" if learned is None else learned["ltl"] or "",
         command=command,
     )
+
+
+def _margin_widths(found: Mapping[str, Any]) -> list[float]:
+    """How far the least sure answers are from the threshold, in per cent; none where the largest counts."""
+    reading, numbers = found["reading"], [place["least"][1] for place in found["places"]]
+    if reading.startswith("the largest"):
+        return []
+    limit = threshold(reading)
+    if "probability" in reading:
+        gaps = [abs(math.log(max(number, sys.float_info.min) / limit)) for number in numbers]
+    else:
+        gaps = [abs(number - limit) for number in numbers]
+    most = max(gaps, default=0.0) or 1.0
+    return [round(100 * gap / most, 1) for gap in gaps]
 
 
 def _figure(found: Mapping[str, Any]) -> AutomatonFigure | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from nerode.core import plural
@@ -63,10 +65,16 @@ def reading_lines(found: Mapping[str, Any]) -> list[str]:
         return lines
     least, most = gap["least_allowed"], gap["most_forbidden"]
     lines.append(f"least probability of what may follow {least:.3g}, largest of what may not {most:.3g}")
-    threshold = float(str(found["reading"]).split("at least ")[1].split(" ")[0])
-    if least < _NEAR * threshold or most > threshold / _NEAR:
+    limit = threshold(found["reading"])
+    if least < _NEAR * limit or most > limit / _NEAR:
         lines.append("the reading decides: some probability lies within a factor of 2 of the threshold")
     return lines
+
+
+def threshold(reading: str) -> float:
+    """Returns the number that a probability or a score has to reach, from the sentence on the reading."""
+    found = re.search(r"(?:at least|above) (\S+)", reading)
+    return 0.0 if found is None else float(Fraction(found[1]))
 
 
 def settled_lines(found: Mapping[str, Any]) -> list[str]:

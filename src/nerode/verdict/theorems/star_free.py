@@ -225,6 +225,6 @@ ROWS = (
         model=SARROF,
         assumptions=("gates 0 and 1 are available: over the reals in the limit, in floats by saturation",),
         reason=lambda f: "layer 1 keeps the instruction, layer 2 the bit",
-        size=lambda f, a: Size(layers=2, width=5, note="3 + 2"),
+        size=lambda f, a: Size(layers=2, width=5),
     ),
 )
