@@ -1,4 +1,7 @@
-"""Builds wheels: pure Python, or with the native kernels where NERODE_KERNELS=1; both hold the kept results."""
+"""Builds wheels with the kept results, and with the native kernels where a C++ compiler is found.
+
+NERODE_KERNELS=0 makes a wheel of Python alone. The kernels take about a CPU minute.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,15 @@ _SPEC.loader.exec_module(kernels)
 class BuildKernels(build_ext):
     """Builds plain shared libraries: they are loaded by ctypes and have no Python entry point."""
 
+    def finalize_options(self) -> None:
+        """Uses all processors: there is one library for each instruction set."""
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def build_extension(self, ext: Extension) -> None:
-        """Builds one library."""
+        """Builds one library; an editable installation has `python -m nerode.models.native` for that."""
+        if self.editable_mode:
+            return
         target = Path(self.get_ext_fullpath(ext.name)).absolute()
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -49,9 +59,9 @@ class KeepResults(build_py):
             shutil.copyfile(path, target)
 
 
-wanted = kernels.levels() if os.environ.get("NERODE_KERNELS") == "1" else ()
+wanted = kernels.levels() if os.environ.get("NERODE_KERNELS") != "0" and kernels.find_compiler() else ()
 setup(
-    # Optional: without a compiler the wheel is made all the same, and plain torch does the work.
+    # Optional: if the compiler fails, the wheel is made all the same, and plain torch does the work.
     ext_modules=[
         Extension(f"nerode.models.native._{level}", sources=[str(FOLDER / "kernels.cpp")], optional=True)
         for level in wanted

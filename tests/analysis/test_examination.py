@@ -8,7 +8,7 @@ import torch
 import nerode as nr
 from nerode.analysis.examination import AnalysisOptions, analyse
 from nerode.analysis.subject import load_subject
-from nerode.core import InputError
+from nerode.core import Budget, InputError
 from nerode.proofs import write_folder
 from nerode.records import run_name
 from nerode.tasks import Batch
@@ -124,3 +124,11 @@ def test_a_network_with_complex_states_says_so(tmp_path):
     write_folder(tmp_path / "n", nr.compile_language(language, to="complex-diagonal"), language)
     found = analyse(load_subject(tmp_path / "n"), parts=("spectra",))
     assert "complex" in found.left_out["spectra"]
+
+
+def test_what_the_budget_leaves_out_is_named_and_the_rest_is_there(run):
+    budget = Budget(seconds=0.0001).start()
+    found = analyse(load_subject(run), budget=budget)
+    assert set(found.left_out.values()) == {"the time was up; raise --max-seconds"}
+    assert {"spectra", "context", "trace", "margins"} <= set(found.left_out)
+    json.dumps(found.to_json(), allow_nan=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +146,11 @@ def test_a_default_lstm_is_trained_on_failing_words(tmp_path):
     assert "trained on failing words instead" in mended.err
     assert run("run", out, "1").code == 0
     assert run("mend", str(folder), "-o", out, "--method", "gates", "--steps", "50").code == 2
+
+
+def test_a_budget_that_ends_in_training_says_how_far_it_came(wrong: Path, tmp_path: Path) -> None:
+    words = [str(wrong), "-o", str(tmp_path / "mended"), "--method", "words", "--steps", "100000"]
+    outcome = run("mend", *words, "--max-seconds", "3")
+    assert outcome.code == 2
+    assert re.search(r"mended: [0-9,]+ of 100,000 updates.*; nothing was written", outcome.err), outcome.err
+    assert not (tmp_path / "mended").exists()

@@ -15,7 +15,7 @@ from nerode.analysis.aspects.spectra import spectra
 from nerode.analysis.aspects.traces import attention_maps, trace_word
 from nerode.analysis.probes import ProbeWords, draw_probe, margins, read_word, symbols_of
 from nerode.analysis.subject import LoadedNetwork, trained_network
-from nerode.core import Budget, InputError, started
+from nerode.core import Budget, BudgetExceeded, InputError, started
 from nerode.models import Model, as_layered
 from nerode.records import Analysis, Forgetting, StateClusters
 from nerode.tasks import FlipFlop, NgramText
@@ -123,7 +123,9 @@ class _Examination:
             ),
             "clusters": lambda: self._clusters(probe),
             "trace": lambda: self._try("trace", lambda: trace_word(self.subject, word)),
-            "attention": lambda: attention_maps(model, word) if isinstance(model, Model) else None,
+            "attention": lambda: self._try(
+                "attention", lambda: attention_maps(model, word) if isinstance(model, Model) else None
+            ),
             "margins": lambda: self._try("margins", lambda: margins(self.subject, seed=seed)),
             "forgetting": self._forgetting,
         }
@@ -189,9 +191,11 @@ class _Examination:
 
     def _try(self, what: str, make: Callable[[], T]) -> T | None:
         try:
+            self.budget.check_time()
             return make()
-        except InputError as error:
-            self.left_out[what] = str(error)
+        except (InputError, BudgetExceeded) as error:
+            late = isinstance(error, BudgetExceeded) and error.resource == "seconds"
+            self.left_out[what] = "the time was up; raise --max-seconds" if late else str(error)
             return None
 
 

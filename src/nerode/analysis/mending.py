@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from nerode.analysis.recipes import recipe
 from nerode.analysis.settle.keeping import settled_or_new
 from nerode.analysis.subject import LoadedNetwork, imported_task, load_subject, trained_network
-from nerode.core import Budget, InputError, Shown, claim_folder, read_bytes, to_mapping
+from nerode.core import Budget, InputError, Shown, charge, claim_folder, read_bytes, to_mapping
 from nerode.languages import Language, resolve_language
 from nerode.models import Model, ModelConfig, fill_weights, is_stateful, read_tensors
 from nerode.records import (
@@ -43,7 +43,14 @@ from nerode.records import (
     run_name,
 )
 from nerode.tasks import Recognition, StateTracking, build_task
-from nerode.training import make_spec, own_builder, run_in, spec_model, spec_model_config
+from nerode.training import (
+    ProgressEvent,
+    make_spec,
+    own_builder,
+    run_in,
+    spec_model,
+    spec_model_config,
+)
 
 Method = Literal["gates", "words"]
 
@@ -225,6 +232,12 @@ def given_module(path: Path, name: str, task: TaskConfig) -> LoadedNetwork:
     return LoadedNetwork(name=path.name, model=model.eval(), build=build)
 
 
+def _note(event: ProgressEvent) -> None:
+    """Leaves what is known for the message of a budget that ends, and looks at the clock."""
+    share = "" if event.accuracy is None else f", {event.accuracy:.1%} of the validation words correct"
+    charge(mended=f"{event.step:,} of {event.steps:,} updates{share}; nothing was written")
+
+
 def _run_into(
     out: Path, spec: Any, start: Mapping[str, Tensor], subject: LoadedNetwork, method: str
 ) -> RunRecord:
@@ -241,6 +254,7 @@ def _run_into(
             start=start,
             origin=origin,
             letters=written.letters if written is not None and written.letters.alphabet else None,
+            on_progress=_note,
         )
         if out.exists():
             shutil.rmtree(out)

@@ -209,20 +209,21 @@ def _renew(limits: dict[str, Any], used: float) -> Budget:
     return Budget(**limits, _clock=_Clock(cpu_seconds() - used))
 
 
-def charge(resource: str = "", used: float = 0.0) -> None:
+def charge(resource: str = "", used: float = 0.0, **known_so_far: object) -> None:
     """Looks at the running budget, if there is one: for operations that are given none.
 
     Args:
         resource: name of a limit to compare `used` with; only the clock is checked without one.
         used: how much is needed.
+        known_so_far: facts to hand to the user if this is where it stops.
     """
     budget = _running.get()
     if budget is None:
         return
     if resource:
-        budget.check(resource, used)
+        budget.check(resource, used, **known_so_far)
     else:
-        budget.check_time()
+        budget.check_time(**known_so_far)
 
 
 def started(budget: Budget | None = None) -> Budget:
