@@ -33,7 +33,8 @@ def library() -> ctypes.CDLL | None:
     if plain is None:
         warnings.warn(
             "nerode's native kernels are not built, or not from these sources: a slower path is used. "
-            "`python -m nerode.models.native` builds them once, in a minute or two, with a C++ compiler",
+            "`python -m nerode.models.native` builds them once, in a minute or two, with a C++ compiler; "
+            "NERODE_NATIVE=0 switches kernels and this message off",
             RuntimeWarning,
             stacklevel=2,
         )
