@@ -57,7 +57,7 @@ def answer_page(found: Mapping[str, Any], *, command: str = "") -> str:
 
 
 def _margin_widths(found: Mapping[str, Any]) -> list[float]:
-    """How far the least sure answers are from the threshold, in per cent; none where the largest counts."""
+    """Distances of the least sure answers from the threshold, in per cent; none where the largest counts."""
     reading, numbers = found["reading"], [place["least"][1] for place in found["places"]]
     if reading.startswith("the largest"):
         return []
