@@ -128,6 +128,9 @@ def test_refusals(own: Path, imported: Path, tmp_path: Path) -> None:
         assert no_form.code == 2
         assert "transformers has no architecture for Latch; --to onnx and --to torch take it" in no_form.err
         assert not Path("hf").exists()
+    foreign = run("export", str(imported / "in"), "--to", "fla", "-o", str(tmp_path / "fla"))
+    assert foreign.code == 2
+    assert "weights can be exported to onnx, huggingface, torch" in foreign.err
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     kept = run("export", str(imported / "in"), "--to", "huggingface", "-o", str(tmp_path / "mine"))

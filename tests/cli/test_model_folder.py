@@ -201,8 +201,6 @@ def test_export(folder, tmp_path):
     found = json.loads(outcome.out)
     assert {c["dtype"] for c in found["claims"]} == {"float32", "bfloat16", "float16"}
     assert (tmp_path / "hf" / "tokenizer.json").exists()
-    again = run("export", str(folder), "--to", "huggingface", "-o", str(folder))
+    again = run("export", str(folder), "--to", "fla", "-o", str(folder))
     assert again.code == 2
-    assert (
-        "has no model/" in run("export", str(tmp_path), "--to", "huggingface", "-o", str(tmp_path / "x")).err
-    )
+    assert "has no model/" in run("export", str(tmp_path), "--to", "fla", "-o", str(tmp_path / "x")).err

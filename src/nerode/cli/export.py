@@ -19,6 +19,11 @@ from nerode.network import Network
 from nerode.proofs import MODEL_FOLDER, folder_to_coq, graph_claims, read_language, read_network
 from nerode.records import REFUTED, SUBJECT_FILE, Folder, ModelClaim, claims_to_json
 
+LIBRARIES = ("huggingface", "mamba-ssm", "fla", "torch")
+
+WEIGHTS_TO = ("onnx", "huggingface", "torch")
+"""Forms in which the weights of any folder leave."""
+
 _CHECK_SECONDS = 60.0
 """For the certificates of the network or its model."""
 
@@ -35,7 +40,7 @@ _CHECK_SECONDS = 60.0
 @default_option(
     "--to",
     default="onnx",
-    type=click.Choice(("onnx", "coq", "huggingface", "torch")),
+    type=click.Choice(("onnx", "coq", *LIBRARIES)),
     help="ONNX graph, theorems in Coq, or a folder that a library loads.",
 )
 @default_option("--dtype", default="float32", help="ONNX of a compiled network: float32 or float64.")
@@ -77,8 +82,8 @@ def export(
     does, the network is run in the format, and a graph that fails on some word is refused.
 
     huggingface: a folder that transformers loads with from_pretrained, with a tokenizer of one token per
-    letter. A model that was imported goes back with its own config, also after it was mended. Of a compiled
-    folder the weights go, which were compiled with --surroundings published.
+    letter. A model that was imported goes back with its own config, also after it was mended. mamba-ssm and
+    fla: the state dict of a compiled whole model (`compile --surroundings published`) under their names.
 
     torch: the state dict, and the step as a program of torch.export, which plain torch loads.
 
@@ -97,6 +102,10 @@ def export(
         return
     place = Folder(folder)
     weights = SUBJECT_FILE in place and place.subject.network.kind != "exact"
+    if weights and to not in WEIGHTS_TO:
+        raise InputError(
+            f"{to} takes compiled whole models; weights can be exported to {', '.join(WEIGHTS_TO)}"
+        )
     if weights or to != "onnx":
         from nerode.cli.export_weights import export_weights
 

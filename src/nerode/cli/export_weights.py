@@ -66,7 +66,7 @@ def export_weights(
     assert module is not None
     if not record.letters.alphabet:
         raise InputError(f"{folder} names no letters; import it again, or train it on a task with letters")
-    proofs, claims = replayed_claims(folder, subject, budget=budget, converted=to == "huggingface")
+    proofs, claims = replayed_claims(folder, subject, budget=budget, converted=to not in ("onnx", "torch"))
     about = _about(subject, proofs)
     wrong = next((claim for claim in claims if claim.scope == REFUTED), None)
     if wrong is not None and not refuted:
@@ -105,7 +105,7 @@ def export_weights(
             model = _zoo_model(module)
             rest = {"budget": compared["budget"]}
             found = write_library_folder(
-                out, model, record, decode=compared["decode"], note=note, card=card, compared=rest
+                out, model, record, to=to, decode=compared["decode"], note=note, card=card, compared=rest
             )
     if as_json:
         item = {
@@ -122,7 +122,8 @@ def export_weights(
     for claim in claims:
         click.echo(f"{claim}: {about}" if claim.is_proof else f"{claim}: {claim.says}")
     if found is None:
-        click.echo(f"not compared: {_PROGRAMS[to]} is not installed")
+        missing = "needs a GPU" if to in ("mamba-ssm", "fla") else "is not installed"
+        click.echo(f"not compared: {_PROGRAMS.get(to, to)} {missing}")
     else:
         click.echo(
             f"compared with {found}; {found.letters_per_second:,} letters per CPU second, side by side"
@@ -283,7 +284,7 @@ def model_card(
 
 def _program_row(to: str, compared: Compared | None) -> tuple[str, ...]:
     if compared is None:
-        return (_PROGRAMS[to], "nothing was compared", "–", "–", "–")
+        return (_PROGRAMS.get(to, to), "nothing was compared", "–", "–", "–")
     more = f", {compared.long} random ones of {compared.length:,}" if compared.long else ""
     return (
         compared.program,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from nerode.core import InputError
 from nerode.languages import Language, resolve_language
@@ -29,23 +31,23 @@ CLASSES = {
 }
 
 
-def exported(name: str, architecture: str, out: Path) -> Language:
+def exported(name: str, architecture: str, out: Path, *, to: str = "huggingface") -> Language:
     language = resolve_language(name)
     stored = out.parent / "stored"
     save_model(stored, published_model(language, architecture))
-    found = written(out, read_model(stored), language)
-    assert found is not None
-    assert found.same_bits
+    found = written(out, read_model(stored), language, to=to)
+    assert (found is not None and found.same_bits) == (to == "huggingface")
     return language
 
 
-def written(out: Path, model: Model, language: Language) -> Compared | None:
+def written(out: Path, model: Model, language: Language, *, to: str = "huggingface") -> Compared | None:
     letters = TokenLetters.numbered(language.alphabet.symbols)
     subject = SubjectRecord(network=NetworkEntry(kind="zoo"), letters=letters)
     return write_library_folder(
         out,
         model,
         subject,
+        to=to,
         decode=lambda scores: scores > 0.5,
         note={},
         card=lambda loading, _: loading,
@@ -177,6 +179,57 @@ def test_the_tokenizer_has_one_token_per_letter(tmp_path: Path) -> None:
         tokenizer("2")
 
 
+def test_mamba_ssm_has_its_own_names(tmp_path: Path) -> None:
+    exported("tomita-1", "mamba", tmp_path / "ssm", to="mamba-ssm")
+    exported("tomita-1", "mamba", tmp_path / "fla", to="fla")
+    weights = load_file(tmp_path / "ssm" / "model.safetensors")
+    config = json.loads((tmp_path / "ssm" / "config.json").read_text())
+    width, cfg = config["d_model"], config["ssm_cfg"]
+    inner = cfg["expand"] * width
+    prefix = "backbone.layers.0.mixer."
+    shapes = {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items() if prefix in name}
+    assert shapes == {
+        "in_proj.weight": (2 * inner, width),
+        "conv1d.weight": (inner, 1, cfg["d_conv"]),
+        "conv1d.bias": (inner,),
+        "x_proj.weight": (cfg["dt_rank"] + 2 * cfg["d_state"], inner),
+        "dt_proj.weight": (inner, cfg["dt_rank"]),
+        "dt_proj.bias": (inner,),
+        "A_log": (inner, cfg["d_state"]),
+        "D": (inner,),
+        "out_proj.weight": (width, inner),
+    }
+    others = {name: tuple(w.shape) for name, w in weights.items() if "mixer" not in name}
+    assert others == {
+        "backbone.embedding.weight": (config["vocab_size"], width),
+        "backbone.layers.0.norm.weight": (width,),
+        "backbone.norm_f.weight": (width,),
+        "lm_head.weight": (config["vocab_size"], width),
+    }
+    assert "backbone.embeddings.weight" in load_file(tmp_path / "fla" / "model.safetensors")
+
+
+def test_mamba_ssm_has_the_shapes_of_its_mamba_2(tmp_path: Path) -> None:
+    exported("tomita-1", "mamba-2", tmp_path / "ssm", to="mamba-ssm")
+    weights = load_file(tmp_path / "ssm" / "model.safetensors")
+    config = json.loads((tmp_path / "ssm" / "config.json").read_text())
+    width, cfg = config["d_model"], config["ssm_cfg"]
+    inner = cfg["expand"] * width
+    heads, convolved = inner // cfg["headdim"], inner + 2 * cfg["ngroups"] * cfg["d_state"]
+    prefix = "backbone.layers.0.mixer."
+    assert cfg["layer"] == "Mamba2"
+    assert {name.removeprefix(prefix): tuple(w.shape) for name, w in weights.items() if prefix in name} == {
+        "in_proj.weight": (inner + convolved + heads, width),
+        "conv1d.weight": (convolved, 1, cfg["d_conv"]),
+        "conv1d.bias": (convolved,),
+        "dt_bias": (heads,),
+        "A_log": (heads,),
+        "D": (heads,),
+        "norm.weight": (inner,),
+        "out_proj.weight": (width, inner),
+    }
+
+
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     language = resolve_language("tomita-1")
     zoo = make_architecture(language, "mamba", surroundings="zoo", seconds=0).model
@@ -184,12 +237,14 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         written(tmp_path / "a", zoo, language)
     with pytest.raises(InputError, match="transformers has no language model of gla"):
         written(tmp_path / "a", make_architecture(language, "gla", seconds=0).model, language)
+    with pytest.raises(InputError, match="fla has no language model of mamba-2"):
+        written(tmp_path / "a", published_model(language, "mamba-2"), language, to="fla")
 
     def damaged(tokens: Model) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         weights, config = transformers_mamba(tokens)
         return weights | {"lm_head.weight": -weights["lm_head.weight"]}, config
 
-    monkeypatch.setitem(EXPORT_FORMS, "mamba", damaged)
+    monkeypatch.setitem(EXPORT_FORMS["huggingface"], "mamba", damaged)
     with pytest.raises(
         InputError, match="answers otherwise than nerode's module after 0; nothing was written"
     ):

@@ -1,9 +1,10 @@
-"""Models as folders that transformers loads, and as state dicts of plain torch.
+"""Models as folders that other libraries load, and as state dicts of plain torch.
 
 A model that was imported from transformers keeps its config; where letters were chosen from its vocabulary,
 the tokens of the folder are the beginning, the end and these letters. A model that was trained or compiled
 here gets the config of its architecture. That of an imported or trained one is read again, and has to
-describe the same model, setting by setting.
+describe the same model, setting by setting. mamba-ssm and fla load compiled whole models; they need a GPU and
+are not run.
 """
 
 from __future__ import annotations
@@ -105,13 +106,14 @@ class LibraryForm:
         return read
 
 
-def library_form(model: Model, subject: SubjectRecord) -> LibraryForm:
-    """Returns a model of the zoo as transformers has it.
+def library_form(model: Model, subject: SubjectRecord, to: str = "huggingface") -> LibraryForm:
+    """Returns a model of the zoo as a library has it.
 
     Raises:
-        InputError: if transformers has no such architecture, or not with these settings.
+        InputError: if the library has no such architecture, or not with these settings.
     """
     origin, letters = subject.library, subject.letters
+    library = TRANSFORMERS if to == "huggingface" else to
     if origin is not None and origin.library == TRANSFORMERS:
         config = dict(origin.config)
         if (
@@ -133,18 +135,20 @@ def library_form(model: Model, subject: SubjectRecord) -> LibraryForm:
         config |= {"vocab_size": tokens.config.letters, "tie_word_embeddings": False, **SPECIAL}
         weights = library_weights(tokens, config)
     else:
-        names = list(dict.fromkeys(layer.name for layer in model.config.layers))
-        if len(names) > 1 or names[0] not in EXPORT_FORMS:
+        architecture = model.config.layers[0].name
+        forms = EXPORT_FORMS[to]
+        if architecture not in forms or any(layer.name != architecture for layer in model.config.layers):
+            names = ", ".join(dict.fromkeys(layer.name for layer in model.config.layers))
             raise InputError(
-                f"transformers has no language model of {', '.join(names)} that nerode can write; it has for "
-                f"{', '.join(EXPORT_FORMS)}. --to onnx and --to torch take every state of fixed size"
+                f"{library} has no language model of {names} that nerode can write; it has for "
+                f"{', '.join(forms)}. --to onnx and --to torch take every state of fixed size"
             )
         tokens = _four_taps(_with_marks(model, compiled=model.config.beginning))
         try:
-            weights, config = EXPORT_FORMS[names[0]](tokens)
+            weights, config = forms[architecture](tokens)
         except InputError as problem:
             raise InputError(
-                f"transformers has no such model: {problem}; compile it with --surroundings published"
+                f"{library} has no such model: {problem}; compile it with --surroundings published"
             ) from None
     outputs = len(letters.alphabet) + 1
     form = LibraryForm(
@@ -255,30 +259,32 @@ def write_library_folder(
     model: Model,
     subject: SubjectRecord,
     *,
+    to: str = "huggingface",
     decode: Decode | None,
     note: Mapping[str, Any],
     card: Callable[[str, Compared | None], str],
     compared: Mapping[str, Any] | None = None,
 ) -> Compared | None:
-    """Writes a model as a folder of transformers, and returns on which words it answers as ours does.
+    """Writes a model as a folder of a library, and returns on which words it answers as ours does.
 
     Args:
         out: the folder to write.
         model: of the zoo.
         subject: its letters and its origin.
+        to: a name of `EXPORT_FORMS`.
         decode: from scores to answers.
         note: the content of nerode.json.
         card: makes the text of README.md from a piece of Python that loads the model, and the comparison.
         compared: settings of `compare`.
 
     Raises:
-        InputError: if transformers has no such model, or its own model answers otherwise.
+        InputError: if the library has no such model, or its own model answers otherwise.
     """
-    form, alphabet = library_form(model, subject), subject.letters.alphabet
+    form, alphabet = library_form(model, subject, to), subject.letters.alphabet
     config = {**form.config, "dtype": dtype_of(model)}
     tokens = {"begin": form.begin, "letters": list(form.letters), "scores": list(form.columns)}
     files: dict[str, Any] = {"config.json": config, NOTE_FILE: {**note, "tokens": tokens}}
-    if form.own_tokens:
+    if form.own_tokens and to != "mamba-ssm":
         generation = {"do_sample": True, **SPECIAL}
         files |= {"generation_config.json": generation}
         files |= tokenizer(Alphabet(alphabet), begins=form.begin is not None)
@@ -290,7 +296,7 @@ def write_library_folder(
                 place / name, json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
             )
         found = None
-        if importlib.util.find_spec(TRANSFORMERS) is not None:
+        if to == "huggingface" and importlib.util.find_spec(TRANSFORMERS) is not None:
             import transformers
 
             limits: dict[str, Any] = {"length": _LENGTH, **(compared or {})}
@@ -310,12 +316,21 @@ def write_library_folder(
                     cap=form.described.cap,
                     **limits,
                 )
-        write_atomically(place / CARD_FILE, card(_loading(form, alphabet), found))
+        write_atomically(place / CARD_FILE, card(_loading(form, alphabet, to), found))
     return found
 
 
-def _loading(form: LibraryForm, alphabet: tuple[str, ...]) -> str:
-    """The lines of Python that load a folder of transformers and read a word."""
+_LOADERS = {
+    "mamba-ssm": "import mamba_ssm.models.mixer_seq_simple as mamba_ssm\n\n"
+    'model = mamba_ssm.MambaLMHeadModel.from_pretrained("DIR", device="cuda").eval()\n',
+    "fla": 'import fla.models\n\nmodel = fla.models.MambaForCausalLM.from_pretrained("DIR").eval()\n',
+}
+
+
+def _loading(form: LibraryForm, alphabet: tuple[str, ...], to: str) -> str:
+    """The lines of Python that load a folder and read a word."""
+    if to in _LOADERS:
+        return _LOADERS[to]
     name = (form.config.get("architectures") or ["AutoModelForCausalLM"])[0]
     begin = [] if form.begin is None else [form.begin]
     word = [*begin, *form.letters[:2]]

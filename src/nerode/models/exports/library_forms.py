@@ -1,9 +1,11 @@
-"""Language models as transformers has them: names of weights, config.json, and a tokenizer.
+"""Language models in the forms that other libraries load: names of weights, config.json, and a tokenizer.
 
 Tokens are the beginning, the end, and then the letters. In a compiled model the end is embedded as the
 beginning is, so that what follows an end is a new word, and padding with it is harmless.
 
-The maps of names are those of `nerode.models.libraries`.
+The maps of names are those of `nerode.models.libraries`. What mamba-ssm (`models/mixer_seq_simple.py`,
+`modules/mamba_simple.py`, `modules/mamba2.py`) and fla (`models/mamba`) call their weights was read in their
+sources.
 """
 
 from __future__ import annotations
@@ -87,6 +89,44 @@ def _mixers(tokens: Model) -> Config:
     }
 
 
+def fla_mamba(tokens: Model) -> tuple[Weights, Config]:
+    """Returns the weights and the config.json of `fla.models.MambaForCausalLM`: the same names."""
+    weights, config = transformers_mamba(tokens)
+    config = {**config, "norm_eps": config["layer_norm_epsilon"], "fuse_cross_entropy": False}
+    del config["layer_norm_epsilon"]
+    return weights, config
+
+
+def mamba_ssm(tokens: Model) -> tuple[Weights, Config]:
+    """Returns the weights of `mamba_ssm.models.mixer_seq_simple.MambaLMHeadModel`, and its settings."""
+    weights, config = transformers_mamba(tokens)
+    return _authors(weights, config, {"dt_rank": config["time_step_rank"]})
+
+
+def mamba_ssm_2(tokens: Model) -> tuple[Weights, Config]:
+    """Returns the same for Mamba-2, which mamba-ssm builds from the same class."""
+    weights, config = transformers_mamba_2(tokens)
+    own = {"layer": "Mamba2", "headdim": config["head_dim"], "ngroups": 1, "chunk_size": CHUNK}
+    return _authors(weights, config, own)
+
+
+def _authors(weights: Weights, config: Config, own: Config) -> tuple[Weights, Config]:
+    """The names of mamba-ssm, and its settings with those that a layer has of its own."""
+    weights = {name.replace("backbone.embeddings.", "backbone.embedding."): w for name, w in weights.items()}
+    return weights, {
+        "d_model": config["hidden_size"],
+        "d_intermediate": 0,
+        "n_layer": config["num_hidden_layers"],
+        "vocab_size": config["vocab_size"],
+        "ssm_cfg": {"d_state": config["state_size"], "d_conv": TAPS, "expand": 2, **own},
+        "rms_norm": True,
+        "residual_in_fp32": True,
+        "fused_add_norm": False,
+        "pad_vocab_size_multiple": 1,
+        "tie_embeddings": False,
+    }
+
+
 def transformers_recurrent_gemma(recurrent: Model) -> tuple[Weights, Config]:
     """Returns the weights and the config.json of `transformers.RecurrentGemmaForCausalLM`.
 
@@ -138,12 +178,16 @@ def _with_attention(model: Model) -> Model:
 Writer = Callable[[Model], tuple[Weights, Config]]
 """From a model over tokens."""
 
-EXPORT_FORMS: dict[str, Writer] = {
-    "mamba": transformers_mamba,
-    "mamba-2": transformers_mamba_2,
-    "griffin": transformers_recurrent_gemma,
+EXPORT_FORMS: dict[str, dict[str, Writer]] = {
+    "huggingface": {
+        "mamba": transformers_mamba,
+        "mamba-2": transformers_mamba_2,
+        "griffin": transformers_recurrent_gemma,
+    },
+    "mamba-ssm": {"mamba": mamba_ssm, "mamba-2": mamba_ssm_2},
+    "fla": {"mamba": fla_mamba},
 }
-"""The architectures whose language models transformers loads."""
+"""For each library, the architectures whose language models it loads."""
 
 NOTE_FILE = "nerode.json"
 NOTE_FORMAT = "nerode-export"
