@@ -30,7 +30,7 @@ LINES = {
     "explorer": 1_956,
     "kernel": 8_308,
     "languages": 12_413,
-    "models": 23_319,
+    "models": 23_227,
     "network": 2_829,
     "proofs": 13_629,
     "records": 3_359,
