@@ -11,8 +11,17 @@ import pytest
 from nerode.compiler import compile_language
 from nerode.core import Budget, BudgetExceeded, InputError
 from nerode.languages.bestiary import find_language
-from nerode.proofs import FRAGILE, UNDER_NOISE, WINDOW, Certificate, certify, check_folder, write_folder
-from nerode.study import add_claims, study_memorisation
+from nerode.proofs import (
+    FRAGILE,
+    UNDER_NOISE,
+    WINDOW,
+    Certificate,
+    certify,
+    check_folder,
+    fewest_ramps,
+    write_folder,
+)
+from nerode.study import add_claims
 
 
 def compiled(folder: Path, name: str, target: str) -> Path:
@@ -80,7 +89,7 @@ def test_a_claim_that_was_changed_afterwards_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("points", "neurons"), [(2, 2), (3, 3), (4, 4), (5, 4)])
 def test_neurons_to_memorise_alternating_points(points: int, neurons: int) -> None:
-    found = study_memorisation(points)
+    found = fewest_ramps(points)
     assert found.neurons == neurons
     values = [
         sum(sign * max(slope * t + offset, Fraction(0)) for slope, offset, sign in found.ramps)
@@ -91,6 +100,6 @@ def test_neurons_to_memorise_alternating_points(points: int, neurons: int) -> No
 
 def test_memorisation_has_limits() -> None:
     with pytest.raises(InputError):
-        study_memorisation(1)
+        fewest_ramps(1)
     with pytest.raises(BudgetExceeded):
-        study_memorisation(8, budget=Budget(seconds=0.01).start())
+        fewest_ramps(8, budget=Budget(seconds=0.01).start())

@@ -30,10 +30,10 @@ from nerode.core import (
 )
 from nerode.languages import resolve_language
 from nerode.languages.formats import automaton_files, write_automaton
-from nerode.proofs import MODEL_FOLDER
+from nerode.proofs import MODEL_FOLDER, fewest_ramps
 from nerode.records import ANALYSIS_FORMAT, analysis_json
 from nerode.report import analysis_page, analysis_view, bits_lines, extraction_lines, make_console
-from nerode.study import settled_run, study_memorisation
+from nerode.study import settled_run
 
 if TYPE_CHECKING:
     from nerode.analysis import LoadedNetwork
@@ -236,7 +236,7 @@ _MOST_STATES = 64
 
 def _memorisation(points: int, budget: Budget) -> dict[str, Any]:
     """The bound for one hidden layer, with the neurons that attain it."""
-    bound = study_memorisation(points, budget=budget)
+    bound = fewest_ramps(points, budget=budget)
     return {
         "points": bound.points,
         "neurons": bound.neurons,

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     )
     from nerode.proofs.polished_checker import check_polished
     from nerode.proofs.proving import STATE_BOXES, Unproved
-    from nerode.proofs.windows import MemorisationBound, find_fragile_words, find_window, memorisation_bound
+    from nerode.proofs.windows import fewest_ramps, find_fragile_words, find_window
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
@@ -96,6 +96,6 @@ __getattr__, __dir__, __all__ = attach(
         ),
         "nerode.proofs.polished_checker": "check_polished",
         "nerode.proofs.proving": "STATE_BOXES Unproved",
-        "nerode.proofs.windows": "MemorisationBound find_fragile_words find_window memorisation_bound",
+        "nerode.proofs.windows": "fewest_ramps find_fragile_words find_window",
     },
 )

@@ -293,27 +293,21 @@ class MemorisationBound:
     Attributes:
         points: N, the number of points t = 1 … N with the values (-1)^t.
         neurons: k, the number of neurons.
-        output_bias: whether a constant may be added to the output.
         possible: whether some network of this form takes all the values.
         patterns: how many choices of active sets and signs were examined.
         separators: the vectors that rule the choices out; each choice is ruled out by one of them.
         ramps: if it is possible, (a, b, c) of each neuron.
-        constant: if it is possible, the constant that is added to the output.
     """
 
     points: int
     neurons: int
-    output_bias: bool
     possible: bool
     patterns: int
     separators: tuple[tuple[Fraction, ...], ...]
     ramps: tuple[tuple[Fraction, Fraction, int], ...]
-    constant: Fraction
 
 
-def memorisation_bound(
-    points: int, neurons: int, *, output_bias: bool = False, budget: Budget | None = None
-) -> MemorisationBound:
+def memorisation_bound(points: int, neurons: int, *, budget: Budget | None = None) -> MemorisationBound:
     """Returns whether k ramps can take the alternating values at N points, with the proof.
 
     Implements: [Nandakumar2024, Proposition A.8]
@@ -327,12 +321,11 @@ def memorisation_bound(
     budget = started(budget)
     target = [Fraction((-1) ** t) for t in range(1, points + 1)]
     kinds = [(sign, neuron) for neuron in _neurons(points) for sign in (1, -1)]
-    constant = [tuple(Fraction(s) for _ in range(points)) for s in (1, -1)] if output_bias else []
     separators: list[tuple[Fraction, ...]] = []
     patterns = 0
     for chosen in itertools.combinations_with_replacement(kinds, neurons):
         patterns += 1
-        generators = [_scaled(g, sign) for sign, neuron in chosen for g in neuron] + constant
+        generators = [_scaled(g, sign) for sign, neuron in chosen for g in neuron]
         if any(separates(z, generators, target) for z in separators):
             continue
         budget.check_time(points=points, neurons=neurons, patterns=patterns)
@@ -341,12 +334,10 @@ def memorisation_bound(
             return MemorisationBound(
                 points=points,
                 neurons=neurons,
-                output_bias=output_bias,
                 possible=True,
                 patterns=patterns,
                 separators=(),
                 ramps=_ramps(chosen, answer.weights),
-                constant=answer.weights[-2] - answer.weights[-1] if output_bias else Fraction(0),
             )
         assert answer.separator is not None
         if not separates(answer.separator, generators, target):
@@ -355,13 +346,29 @@ def memorisation_bound(
     return MemorisationBound(
         points=points,
         neurons=neurons,
-        output_bias=output_bias,
         possible=False,
         patterns=patterns,
         separators=tuple(separators),
         ramps=(),
-        constant=Fraction(0),
     )
+
+
+def fewest_ramps(points: int, *, budget: Budget | None = None) -> MemorisationBound:
+    """Returns the smallest network of ramps that takes the alternating values at N points.
+
+    Its patterns are those of one neuron less, all of which were ruled out.
+
+    Raises:
+        InputError: for fewer than two points.
+        BudgetExceeded: if there are too many activation patterns for the time.
+    """
+    budget, patterns = started(budget), 0
+    for neurons in itertools.count(1):
+        bound = memorisation_bound(points, neurons, budget=budget)
+        if bound.possible:
+            break
+        patterns = bound.patterns
+    return replace(bound, patterns=patterns)
 
 
 def _neurons(points: int) -> list[Neuron]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         Question,
         add_claims,
         all_targets,
-        study_memorisation,
         study_network,
         study_networks,
         summarise,
@@ -83,8 +82,7 @@ __getattr__, __dir__, __all__ = attach(
         "nerode.study.conclusions": "conclude_model conclude_table conclude_task",
         "nerode.study.eggboxes": "PARTS Box EggCell ElementPlaces LanguagePart draw_eggboxes language_part",
         "nerode.study.networks": (
-            "TARGETS NetworkStudy Question add_claims all_targets "
-            "study_memorisation study_network study_networks summarise"
+            "TARGETS NetworkStudy Question add_claims all_targets study_network study_networks summarise"
         ),
         "nerode.study.runs": (
             "LIST_HEADINGS MEASURES RESULT_KEYS LeftOut ModelGroup RunFile Runs TaskGroup find_runs "

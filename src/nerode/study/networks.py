@@ -6,7 +6,6 @@ of a network, where the kernel checks it.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,14 +32,12 @@ from nerode.proofs import (
     WINDOW,
     Certificate,
     Claim,
-    MemorisationBound,
     Refutation,
     Unproved,
     certificate_from_json,
     certify_boxes,
     find_fragile_words,
     find_window,
-    memorisation_bound,
     prove_network,
     read_language,
     read_network,
@@ -340,39 +337,3 @@ def _extend(path: Path, found: Certificate) -> None:
     kept = [claim for claim in known.claims if claim.method not in found.evidence]
     joined = replace(known, claims=(*kept, *found.claims), evidence={**known.evidence, **found.evidence})
     write_certificate(path, joined)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorisationStudy:
-    """The number of neurons that alternating points on a line need, with the proof.
-
-    Attributes:
-        points: how many points.
-        neurons: the least number that takes all their values.
-        patterns: the activation patterns of one neuron less, all of which were ruled out.
-        ramps: (a, b, c) of each neuron c·relu(a t + b).
-    """
-
-    points: int
-    neurons: int
-    patterns: int
-    ramps: tuple[tuple[Fraction, Fraction, int], ...]
-
-
-def study_memorisation(points: int, *, budget: Budget | None = None) -> MemorisationStudy:
-    """Returns the number of ReLU neurons that one hidden layer needs for alternating points on a line.
-
-    Implements: [Nandakumar2024, Proposition A.8]
-
-    Raises:
-        InputError: for fewer than two points.
-        BudgetExceeded: if there are too many activation patterns for the time.
-    """
-    budget = started(budget)
-    patterns = 0
-    for neurons in itertools.count(1):
-        bound: MemorisationBound = memorisation_bound(points, neurons, budget=budget)
-        if bound.possible:
-            break
-        patterns = bound.patterns
-    return MemorisationStudy(points=points, neurons=neurons, patterns=patterns, ramps=bound.ramps)
