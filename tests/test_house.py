@@ -36,7 +36,7 @@ LINES = {
     "records": 3_359,
     "report": 8_275,
     "reproduce": 3_233,
-    "study": 2_452,
+    "study": 2_411,
     "sweeps": 1_083,
     "tasks": 3_737,
     "training": 3_388,
