@@ -32,7 +32,7 @@ LINES = {
     "languages": 12_413,
     "models": 23_227,
     "network": 2_829,
-    "proofs": 13_629,
+    "proofs": 13_636,
     "records": 3_359,
     "report": 8_275,
     "reproduce": 3_233,
