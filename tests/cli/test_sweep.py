@@ -252,5 +252,5 @@ def test_mixed_layers_that_are_repeated_have_their_settings_each(tmp_path):
     spec = TrainSpec.from_mapping(with_small_defaults(tables))
     layers = spec_model_config(spec.model, build_task(spec.task)).layers
     assert [layer.settings.get("hidden") for layer in layers] == [None, 16, None, 16]
-    own = {"task": {"name": "parity"}, "model": {"configuration": "merrill-rnn"}}
+    own = {"task": {"name": "parity"}, "model": {"configuration": "cpu-parity-rnn"}}
     assert with_small_defaults(own) == own

@@ -80,6 +80,20 @@ def _row(
 
 _LANGUAGES = (
     _row(
+        "vaswani-base",
+        "Vaswani2017",
+        "transformer-nope",
+        {"heads": 8},
+        depth=6,
+        note="the decoder of the base model, without attention to an encoder: sines and cosines, norms after "
+        "the sums",
+        width=512,
+        surroundings=Surroundings(
+            norm="layer", position="post", residual=True, feed_forward="relu", dropout=0.1
+        ),
+        positions="sine",
+    ),
+    _row(
         "sarrof-mamba",
         "Sarrof2024",
         "mamba",
@@ -127,6 +141,35 @@ _LANGUAGES = (
         )
         for name, layer in (("ssm", "ssm"), ("rnn", "elman-relu"))
     ),
+    *(
+        _row(
+            f"cpu-parity-{name}",
+            "Grazzi2025",
+            layer,
+            {"hidden": hidden, "recurrent_bias": True},
+            note="parity on one core, in about a second",
+            width=8,
+            letters=2,
+            outputs=2,
+            parameters=count,
+        )
+        for name, layer, hidden, count in (("rnn", "elman-tanh", 16, 466), ("lstm", "lstm", 16, 1714))
+    ),
+    *(
+        _row(
+            f"cpu-parity-{layer}",
+            "Grazzi2025",
+            layer,
+            {"states": 4},
+            note="parity on one core: the signed one learns it in about five seconds, the other never",
+            width=16,
+            final_norm="rms",
+            letters=2,
+            outputs=2,
+            parameters=2306,
+        )
+        for layer in ("mamba", "mamba-signed")
+    ),
 )
 
 
@@ -134,14 +177,17 @@ _WORDS = "products in Z60, A4 x Z5 and A5, one to four layers; sizes and norms f
 
 
 _GROUPS = (
-    _row(
-        "merrill-rnn",
-        "Merrill2024",
-        "elman-tanh",
-        {"hidden": 2048, "recurrent_bias": True},
-        note=_WORDS,
-        width=512,
-        labels=60,
+    *(
+        _row(
+            f"merrill-{name}",
+            "Merrill2024",
+            layer,
+            {"hidden": 2048, "recurrent_bias": True},
+            note=_WORDS,
+            width=512,
+            labels=60,
+        )
+        for name, layer in (("rnn", "elman-tanh"), ("lstm", "lstm"), ("gru", "gru"))
     ),
     _row(
         "merrill-transformer",
@@ -210,6 +256,42 @@ _GROUPS = (
             ("deltanet-signed", {"heads": 4}),
         )
     ),
+    *(
+        _row(
+            f"grazzi-s5-{layer}",
+            "Grazzi2025",
+            layer,
+            {"heads": 4, "convolution": 0},
+            note="products in S5, train length 32, one or five layers",
+            width=128,
+            final_norm="rms",
+            labels=120,
+        )
+        for layer in ("deltanet", "deltanet-signed")
+    ),
+    *(
+        _row(
+            f"siems-{group}-deltaproduct",
+            "Siems2025",
+            "deltaproduct-signed",
+            {"heads": 8, "key_width": 32, "value_width": 32, "factors": factors},
+            note="products in a group, train length 128, test 512; the fewest factors reported to "
+            "solve it; the width, heads times their size, is inferred",
+            width=256,
+            final_norm="rms",
+            labels=order,
+        )
+        for group, order, factors in (("s3", 6, 2), ("s4", 24, 2), ("a5", 60, 2), ("s5", 120, 4))
+    ),
+    _row(
+        "terzic-regular-pd-ssm",
+        "Terzic2025PdSsm",
+        "pd-ssm",
+        {},
+        note="four regular tasks, train length 3 to 40, test to 256",
+        width=128,
+        depth=2,
+    ),
     _row(
         "cpu-groups-rotations",
         "Merrill2024",
@@ -219,6 +301,16 @@ _GROUPS = (
         width=None,
         scores=True,
         labels=60,
+    ),
+    _row(
+        "cpu-groups-deltaproduct",
+        "Siems2025",
+        "deltaproduct-signed",
+        {"heads": 4, "factors": 2},
+        note="products in S3 on one core: states of 8 x 8; width inferred",
+        width=32,
+        final_norm="rms",
+        labels=6,
     ),
 )
 
