@@ -30,7 +30,7 @@ LINES = {
     "explorer": 1_956,
     "kernel": 8_308,
     "languages": 12_413,
-    "models": 23_227,
+    "models": 23_319,
     "network": 2_829,
     "proofs": 13_636,
     "records": 3_359,
