@@ -89,14 +89,14 @@ def rotations() -> Told:
         name="rotations",
         title="A linear recurrence trained on length 8 stays correct on longer words",
         text="The memory paper concludes that only nonlinear recurrent networks stay correct beyond the "
-        "training length; on A5 its LSTM has ticks up to 32 letters. A dense linear recurrence with one "
-        "rotation per letter, trained on words of 2 and 8 letters, stays above 90 % of whole words up to "
-        f"{', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed. "
-        "On Z60 and A4×Z5 it ends at 16 to 32 letters, before the paper's "
-        "LSTM. Averaged over the group (`nerode mend --method group`) the rotations "
-        "become exact, and the result is proved at every length; that says what the class can do, and not "
-        "what training finds. arXiv 2606.07254 has S3 × S3 trained on 8 letters with a projection inside the "
-        "network, correct at 1,048,576.",
+        "training length; on A5 its LSTM is marked correct up to 32 letters. A dense linear recurrence with "
+        "one rotation per letter, trained on words of 2 and 8 letters, answers more than 90 % of whole words up "
+        f"to {', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed. "
+        "On Z60 and A4×Z5 it stops at 16 to 32 letters, earlier than the paper's "
+        "LSTM. Averaged over the group (`nerode mend --method group`), the rotations "
+        "become exact, and the result is proved at every length; this says what the class can do, not "
+        "what training finds. arXiv 2606.07254 trains S3 × S3 on 8 letters with a projection inside the "
+        "network; it is correct at 1,048,576.",
         command="python -m benchmarks polish",
         kept="polish/results.jsonl",
         chart=LineChart(
@@ -149,10 +149,10 @@ def clusters() -> Told:
     return Told(
         name="clusters",
         title="The state clusters of the n-gram paper come from the initial weights",
-        text="The n-gram paper (section 5) shows states that form clusters by the last words and takes them "
-        "for what was learned. The untrained network has them already. Adam and AdamW blur them: the "
-        "silhouette falls in every seed. Plain SGD as printed (rate 0.001, 25 epochs) leaves them as they "
-        "were, and completes no sentence.",
+        text="The n-gram paper (section 5) shows hidden states that cluster by the last words, and takes the "
+        "clusters for what was learned. The untrained network already has them. Adam and AdamW blur them: "
+        "the silhouette falls in every seed. Plain SGD as printed (rate 0.001, 25 epochs) leaves them as they "
+        "were, and does not learn to complete a sentence.",
         command="python -m benchmarks ngram_experiment",
         kept="ngram/results.json",
         chart=BarChart(
@@ -183,13 +183,13 @@ def proved() -> Told:
         name="trained-and-proved",
         title=f"{count} of {len(rows)} networks trained through exact gates are proved at every length",
         text="The proofs hold bit for bit in float32. "
-        "A Mamba that is trained on flip-flop tends to forget the bit on long words: in real arithmetic "
-        "its gates are never exactly 1. In floats a gate can be exactly 1, and training through exact gates "
-        "finds such weights. Settings were frozen on seeds 0 to 4, study by study; seeds 201 and up were run "
-        "once. The automaton of the language helps: it labels the words, in 60 runs names its states to a "
-        "second head, and in 75 the search for a failing word gives words of training. Discrete recurrent "
-        "networks with a hard state forward and a pseudo-gradient backward are by Zeng, Goodman and Smyth "
-        "(1993, 1994); new here are published layers, floats, and a certificate.",
+        "A Mamba that is trained on flip-flop tends to forget the bit on long words, because in real "
+        "arithmetic its gates are never exactly 1. In floats a gate can be exactly 1, and training through "
+        "exact gates finds such weights. We chose the settings on seeds 0 to 4, study by study; seeds from "
+        "201 on were run once. The automaton of the language helps: it labels the words, it teaches its "
+        "states to a second head in 60 runs, and failing words join the training words in 75. Discrete "
+        "recurrent networks with a hard state forward and a pseudo-gradient backward are due to Zeng, "
+        "Goodman and Smyth (1993, 1994); new here are published layers, floats, and a certificate.",
         command="python -m benchmarks settled",
         kept="settled/results.jsonl",
         chart=_share_of_seeds(
@@ -265,13 +265,14 @@ def passing() -> Told:
     languages = list(dict.fromkeys(run.language for run in passed))
     return Told(
         name="passing",
-        title=f"{len(wrong)} of {len(passed)} Mambas that pass the published test are wrong on a shown word",
-        text=f"The languages are those of Sarrof et al. (2024): {len(runs)} kept runs, 100 random words per "
-        "length in the lengths of training and in longer bins. Of those that make no mistake there "
-        f"{good} are proved at every length, {len(passed) - good - len(wrong)} are unsettled, and the others "
-        f"get a word wrong that `nerode prove` shows, {len(short)} of them one no longer than the test. "
-        "Random words seldom have the long runs of one letter "
-        "after which memory has faded.",
+        title=f"{len(wrong)} of {len(passed)} Mambas that pass the published test fail on a word "
+        "that we show",
+        text=f"The languages are those of Sarrof et al. (2024). Each of {len(runs)} stored runs is tested on "
+        "100 random words per length, at the lengths of training and in longer bins. Of the runs without a "
+        f"mistake there, {good} are proved at every length and {len(passed) - good - len(wrong)} are "
+        f"unsettled. The others get a word wrong that `nerode prove` shows; in {len(short)} of them it is no "
+        "longer than the words of the test. Random words rarely contain the long runs of one letter after "
+        "which memory has faded.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
         kept="reproduce/sarrof",
         chart=_share_of_seeds(
@@ -301,17 +302,16 @@ def fading() -> Told:
     return Told(
         name="proved-as-trained",
         title=f"{count} plainly trained Mambas are proved with the weights that training left",
-        text=f"{easy} of them are on languages with one word of each length. "
-        "Gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
+        text=f"{easy} of them are on languages with a single word of each length. "
+        "The gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
         "list. But a memory that fades keeps each number within bounds. For one layer, the module's own "
-        "float32 step from both ends of a box bounds all states between them, so that boxes which every "
-        "letter maps into each other are a proof (`fading-boxes` in docs/certificates.md). Of the one-layer "
-        "runs on languages with more than one word of each length "
-        f"{sum(end.startswith('●') for end in one)} of {len(one)} are proved, "
-        f"{sum(end.startswith('○') for end in one)} are refuted by a shown word. Several layers are proved "
-        "only where a language has one word of each length (a network on one periodic input), by listing "
-        "all states (`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state "
-        "space model as training left it.",
+        "float32 step from both ends of a box bounds all states in between; boxes that every letter maps "
+        "into one another are a proof (`fading-boxes` in docs/certificates.md). On languages with several words "
+        f"of a length, {sum(end.startswith('●') for end in one)} of {len(one)} one-layer runs are proved, and "
+        f"{sum(end.startswith('○') for end in one)} are refuted by a word that we show. Models of several "
+        "layers are proved only on languages with a single word of each length, by listing all states "
+        "(`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state space "
+        "model as training left it.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
         kept="reproduce/sarrof/star-free.json",
         chart=_share_of_seeds(

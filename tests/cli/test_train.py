@@ -193,7 +193,7 @@ def test_a_certified_run_has_one_outcome_and_verify_agrees(tmp_path):
     assert shown.code == 0, shown.err
     (folder,) = [path for path in tmp_path.iterdir() if (path / "result.json").exists()]
     assert f"● {folder}: proved for parity at every length" in shown.out
-    assert "deltanet-signed: possible: proved at every length." in shown.out
+    assert "deltanet-signed: possible, and proved at every length." in shown.out
     assert f"Next\n  nerode verify {folder}\n" in shown.out
     for other in ("refuted", "fails first", "unsettled", "◐ "):
         assert other not in shown.out.replace(STATUS_LEGEND, "")
@@ -223,7 +223,7 @@ def test_theory_says_first_what_cannot_be_proved(tmp_path):
     )
     assert both.code == 1
     assert "mamba is not trained: theory excludes a proof at every length" in both.err
-    assert "mamba-signed: possible: proved at every length" in both.out
+    assert "mamba-signed: possible, and proved at every length" in both.out
     alone = run("train", "parity", "--arch", "mamba", "--certify", "--out", str(tmp_path / "none"))
     assert (alone.code, alone.out) == (1, "")
     assert not (tmp_path / "none").exists()

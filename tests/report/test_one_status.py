@@ -58,7 +58,7 @@ def test_the_least_of_word_and_test_counts(store: Path, tmp_path: Path) -> None:
 def test_no_sentence_table_or_bar_calls_it_correct(store: Path) -> None:
     (task,) = group_runs(read_run_files([store])[0])
     (said,) = conclude_task(task, TheoryOfRuns(task))
-    assert said == "lstm: possible, but 2 of 2 seeds refuted by search, on 1^12 (12 letters) or longer words."
+    assert said == "lstm: possible, but 2 of 2 seeds refuted by words, the shortest 1^12 (12 letters)."
     (item,) = make_report(read_run_files([store])[0]).tasks
     assert item.table.rows[0][-2] == "0 of 2"
     assert item.successes is not None
@@ -117,7 +117,7 @@ def test_the_commands_do_not_either(store: Path, tmp_path: Path) -> None:
     shown = run("report", str(store), "-o", str(tmp_path / "page.html"), "--json").out
     assert json.loads(shown)["tasks"][0]["models"][0]["masters_longest"] == 0
     page = (tmp_path / "page.html").read_text()
-    assert "lstm: possible, but 2 of 2 seeds refuted by search, on 1^12 (12 letters) or longer words." in page
+    assert "lstm: possible, but 2 of 2 seeds refuted by words, the shortest 1^12 (12 letters)." in page
     for wrong in ("correct up to length 400", "training found what theory allows", "2 of 2"):
         assert wrong not in page.replace("2 of 2 seeds refuted", "")
 

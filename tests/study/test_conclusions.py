@@ -27,7 +27,9 @@ def sentences(store: Path) -> list[str]:
 
 def test_every_model_has_a_sentence_with_theory_and_seeds(tmp_path: Path) -> None:
     lstm, mamba = sentences(fill_store(tmp_path))
-    assert lstm == ("lstm: possible: 2 of 3 seeds pass the tests up to length 400; 1 of 3 seeds diverged.")
+    assert lstm == (
+        "lstm: possible, and 2 of 3 seeds pass the tests up to length 400; 1 of 3 seeds diverged."
+    )
     assert mamba == "mamba: impossible, and 3 of 3 seeds fail first at length 80."
 
 
@@ -59,9 +61,9 @@ def test_a_word_that_a_search_found_stands_beside_the_tests(tmp_path: Path) -> N
         model = replace(task.models[0], runs=(replace(run, settled=end),))
         said += conclude_task(replace(task, models=(model,)), TheoryOfRuns(task))
     assert said == [
-        "lstm: possible, but refuted by search, on 1^123 (123 letters).",
-        "lstm: possible: passes the tests up to length 400; refuted by search, on 1^500 (500 letters).",
-        "lstm: possible: proved at every length.",
+        "lstm: possible, but refuted by the word 1^123 (123 letters).",
+        "lstm: possible, and passes the tests up to length 400; refuted by the word 1^500 (500 letters).",
+        "lstm: possible, and proved at every length.",
     ]
 
 

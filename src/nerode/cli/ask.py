@@ -49,11 +49,12 @@ def ask(
     budget: Budget,
     **options: Any,
 ) -> None:
-    """Say what MODEL computes: its automaton, proved at every length, or where the two differ.
+    """Learn the automaton that MODEL computes; prove that it does so at every length, or show where not.
 
     MODEL is a folder that transformers wrote, a safetensors file of a torch RNN, GRU or LSTM, an ONNX file, a
-    run or any folder of nerode, or module:function, which builds a torch module (with --weights). A model
-    whose state can be carried can be proved; one that only maps words to scores can be learned and refuted.
+    run or any folder of nerode, or module:function, which builds a torch module (with --weights). A model that
+    hands on its state from letter to letter can be proved; one that only maps words to scores can be refuted,
+    but not proved.
 
     A letter may follow if its probability is at least 0.02, unless --reading says otherwise. Nothing is
     written beside the model.

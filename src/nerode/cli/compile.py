@@ -140,7 +140,8 @@ def compile_command(
     """Compile LANG into weights for TARGET, and prove them correct at every length.
 
     For a named architecture DIR/model/ has its weights, and DIR the exact network that they are made from.
-    For a class, or an architecture without a layer here, the exact network is all. Weights that fail on a
+    For a class, or an architecture without a layer here, there is only the
+    exact network. Weights that fail on a
     word of at most 10,000 letters are not written; exit 1 then names the word.
 
     \b

@@ -53,7 +53,7 @@ def explain(
 ) -> None:
     """Write a page about LANG: automaton, egg-box, classes, verdicts with reasons and references.
 
-    Results of training are shown beside the verdicts: kept ones of --experiments, and your own of --runs.
+    Results of training are shown beside the verdicts: stored ones (--experiments), and your own (--runs).
 
     \b
     nerode explain "(aa)*" -o even.html

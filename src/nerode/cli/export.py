@@ -52,7 +52,7 @@ _CHECK_SECONDS = 60.0
 @click.option(
     "--refuted",
     is_flag=True,
-    help="Write it also if a word is known on which it fails; the note or the metadata names the word.",
+    help="Write it even if a word is known on which it fails; the note or the metadata names the word.",
 )
 @force_option
 @trust_option
@@ -70,7 +70,7 @@ def export(
     as_json: bool,
     budget: Budget,
 ) -> None:
-    """Write what is in DIR as another program loads it, with what is known of it.
+    """Write the network in DIR in a form that another program loads, with its claims.
 
     DIR is a compiled network, a training run, an import or a mended model. Its proofs are replayed first;
     what was written is compared with it, all words up to length 8 and some long ones, by the other program

@@ -45,8 +45,8 @@ _OWN = "The function of your own that builds the module whose state dict MODEL i
 @click.option(
     "--method",
     type=click.Choice(METHODS),
-    help="How: train on through exact gates, or on failing words, or take the exact representation of a "
-    "group that the matrices are near. By default the first of these that the model allows.",
+    help="How: continue training through exact gates, or on failing words, or take the exact "
+    "representation of a group that the matrices are near. By default the first of these that the model allows.",
 )
 @click.option("--task", "task_name", metavar="TASK", help="What a model should do that was not trained here.")
 @click.option(
@@ -67,7 +67,7 @@ _OWN = "The function of your own that builds the module whose state dict MODEL i
 @budgeted(seconds=300.0, counts=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def mend(model: Path, out: Path, as_json: bool, budget: Budget, **options: Any) -> None:
-    """Train a model on, or change it, until it is proved; what is written to -o is what is proved.
+    """Continue training a model, or change its weights, until it is proved; the proved model goes to -o.
 
     MODEL is the folder of a training run or of an import, a folder that transformers wrote, a saved model,
     which needs --task or --language, or the state dict of a module of your own (.safetensors), with the

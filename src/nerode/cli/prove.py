@@ -46,7 +46,7 @@ EXIT_CODES = {"proved": 0, "refuted": 1, "unsettled": 3}
 @click.option("--task", "task_name", metavar="TASK", help="What a model should do that was not trained here.")
 @click.option("--harden", is_flag=True, hidden=True)
 @click.option("-o", "--out", type=FOLDER, hidden=True)
-@click.option("--again", is_flag=True, help="Settle a run again that has a result.")
+@click.option("--again", is_flag=True, help="Settle runs again that already have a result.")
 @model_options
 @search_options()
 @trust_option

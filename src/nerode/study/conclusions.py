@@ -59,7 +59,9 @@ def conclude_model(task: TaskGroup, model: ModelGroup, status: str | None) -> st
     good = bool(proved or passing)
     if status == "no" and good and not proved:
         return f"impossible at every length, yet {text}; longer words will fail."
-    joint = {("yes", True): ": ", ("yes", False): ", but ", ("no", False): ", and "}.get((status, good), "; ")
+    joint = {("yes", True): ", and ", ("yes", False): ", but ", ("no", False): ", and "}.get(
+        (status, good), "; "
+    )
     return f"{_VERDICTS[status]}{joint}{text}."
 
 
@@ -82,8 +84,8 @@ def _failures(task: TaskGroup, model: ModelGroup, seeds: Sequence[RunStatus]) ->
         verb = "fails" if len(seeds) == 1 else "fail"
         parts.append(_counted(len(tests), len(seeds), f"{verb} first at {where}"))
     if words:
-        shortest, more = min(words, key=len), " or longer words" if len(words) > 1 else ""
-        found = f"refuted by search, on {with_powers(shortest)} ({plural(len(shortest), 'letter')}){more}"
+        shortest, which = min(words, key=len), "words, the shortest" if len(words) > 1 else "the word"
+        found = f"refuted by {which} {with_powers(shortest)} ({plural(len(shortest), 'letter')})"
         parts.append(_counted(len(words), len(seeds), found))
     if model.diverged:
         parts.append(_counted(len(model.diverged), len(seeds), "diverged"))

@@ -67,7 +67,7 @@ def test_theory_and_training_are_compared_in_one_sentence_per_model(tmp_path: Pa
         "mamba: impossible, and 3 of 3 seeds fail first at length 80. Theory, finite precision: needs a "
         "star-free language; the monoid contains Z2 [Sarrof et al. 2024]"
     ) in text
-    assert "lstm: possible: 2 of 3 seeds pass the tests up to length 400; 1 of 3 seeds diverged." in text
+    assert "lstm: possible, and 2 of 3 seeds pass the tests up to length 400; 1 of 3 seeds diverged." in text
 
 
 def test_the_json_has_every_cell_by_name(tmp_path: Path) -> None:
