@@ -90,8 +90,8 @@ def rotations() -> Told:
         title="A linear recurrence trained on length 8 stays correct on longer words",
         text="The memory paper concludes that only nonlinear recurrent networks stay correct beyond the "
         "training length; on A5 its LSTM is marked correct up to 32 letters. A dense linear recurrence with "
-        "one rotation per letter, trained on words of 2 and 8 letters, answers more than 90 % of whole words up "
-        f"to {', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed. "
+        "one rotation per letter, trained on words of 2 and 8 letters, answers more than 90 % of whole words "
+        f"up to {', '.join(map(str, best[:-1]))} and {best[-1]} letters, seed by seed. "
         "On Z60 and A4×Z5 it stops at 16 to 32 letters, earlier than the paper's "
         "LSTM. Averaged over the group (`nerode mend --method group`), the rotations "
         "become exact, and the result is proved at every length; this says what the class can do, not "
@@ -151,8 +151,8 @@ def clusters() -> Told:
         title="The state clusters of the n-gram paper come from the initial weights",
         text="The n-gram paper (section 5) shows hidden states that cluster by the last words, and takes the "
         "clusters for what was learned. The untrained network already has them. Adam and AdamW blur them: "
-        "the silhouette falls in every seed. Plain SGD as printed (rate 0.001, 25 epochs) leaves them as they "
-        "were, and does not learn to complete a sentence.",
+        "the silhouette falls in every seed. Plain SGD as printed (rate 0.001, 25 epochs) leaves them as "
+        "they were, and does not learn to complete a sentence.",
         command="python -m benchmarks ngram_experiment",
         kept="ngram/results.json",
         chart=BarChart(
@@ -306,12 +306,12 @@ def fading() -> Told:
         "The gates of a plainly trained Mamba are neither 0 nor 1, and its float states are far too many to "
         "list. But a memory that fades keeps each number within bounds. For one layer, the module's own "
         "float32 step from both ends of a box bounds all states in between; boxes that every letter maps "
-        "into one another are a proof (`fading-boxes` in docs/certificates.md). On languages with several words "
-        f"of a length, {sum(end.startswith('●') for end in one)} of {len(one)} one-layer runs are proved, and "
-        f"{sum(end.startswith('○') for end in one)} are refuted by a word that we show. Models of several "
-        "layers are proved only on languages with a single word of each length, by listing all states "
-        "(`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state space "
-        "model as training left it.",
+        "into one another are a proof (`fading-boxes` in docs/certificates.md). On languages with several "
+        f"words of a length, {sum(end.startswith('●') for end in one)} of {len(one)} one-layer runs are "
+        f"proved, and {sum(end.startswith('○') for end in one)} are refuted by a word that we show. Models "
+        "of several layers are proved only on languages with a single word of each length, by listing all "
+        "states (`nerode prove RUN --max-seconds 90`). We know of no other proof about a selective state "
+        "space model as training left it.",
         command="nerode reproduce sarrof:star-free --scale cpu --out runs/reproduce --settle 8",
         kept="reproduce/sarrof/star-free.json",
         chart=_share_of_seeds(

@@ -52,9 +52,9 @@ def ask(
     """Learn the automaton that MODEL computes; prove that it does so at every length, or show where not.
 
     MODEL is a folder that transformers wrote, a safetensors file of a torch RNN, GRU or LSTM, an ONNX file, a
-    run or any folder of nerode, or module:function, which builds a torch module (with --weights). A model that
-    hands on its state from letter to letter can be proved; one that only maps words to scores can be refuted,
-    but not proved.
+    run or any folder of nerode, or module:function, which builds a torch module (with --weights). A model
+    that hands on its state from letter to letter can be proved; one that only maps words to scores can be
+    refuted, but not proved.
 
     A letter may follow if its probability is at least 0.02, unless --reading says otherwise. Nothing is
     written beside the model.
