@@ -46,7 +46,7 @@ _OWN = "The function of your own that builds the module whose state dict MODEL i
     "--method",
     type=click.Choice(METHODS),
     help="How: continue training through exact gates, or on failing words, or take the exact "
-    "representation of a group that the matrices are near. By default the first of these that the model allows.",
+    "representation of a group that the matrices are near. By default the first that the model allows.",
 )
 @click.option("--task", "task_name", metavar="TASK", help="What a model should do that was not trained here.")
 @click.option(
