@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and failures of certificates as they print them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from nerode.languages import Language, resolve_language
 from nerode.records import find_run, kept_experiments
 
 if TYPE_CHECKING:
+    from nerode.proofs import Failure
     from nerode.study import TrainingOutcome
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -308,4 +309,24 @@ def split_names(
     found = [name.strip() for name in names.split(",") if name.strip()]
     if not found:
         raise InputError(f"{option} was given no name; `nerode {listing}` lists them")
+    return found
+
+
+def print_failure(what: str, failure: Failure) -> None:
+    """Prints a failure, and the entry that it is about."""
+    click.echo(f"✗ {what}: {failure.what}", err=True)
+    if failure.entry:
+        click.echo(f"  at {failure.entry}", err=True)
+
+
+def failure_object(failure: Failure) -> dict[str, Any]:
+    """Returns a failure for programs."""
+    found: dict[str, Any] = {"what": failure.what, "entry": failure.entry or None}
+    if failure.refutation is not None:
+        found |= {
+            "word": " ".join(failure.refutation.word),
+            "at": failure.refutation.at,
+            "expected": list(failure.refutation.expected),
+            "got": list(failure.refutation.got),
+        }
     return found

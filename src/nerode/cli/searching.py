@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from nerode.cli.failures import failure_object, print_failure
+from nerode.cli.options import failure_object, print_failure
 from nerode.core import DTYPES, Budget, BudgetExceeded, InputError, UnknownName, read_fraction
 from nerode.network import LogitDecoder
 from nerode.proofs import (

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from nerode.cli.failures import failure_object, print_failure
-from nerode.cli.options import Command, RunPath, budgeted, trust_option
+from nerode.cli.options import (
+    Command,
+    RunPath,
+    budgeted,
+    failure_object,
+    print_failure,
+    trust_option,
+)
 from nerode.core import Budget, InputError, defer_registrations, missing_extra
 from nerode.languages import title_of
 from nerode.proofs import (

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
         StateClusters,
         analysis_json,
     )
-    from nerode.records.leases import (
+    from nerode.records.lock import (
+        LOCK,
         PATIENCE,
         LeaseWatch,
+        Owner,
+        current_owner,
         leased,
+        locked,
         newest_lease,
+        read_owner,
         require_no_driver,
         require_no_workers,
     )
-    from nerode.records.lock import LOCK, Owner, current_owner, locked, read_owner
     from nerode.records.run_record import (
         REFUTED,
         TESTED,
@@ -131,10 +135,10 @@ __getattr__, __dir__, __all__ = attach(
             "ANALYSIS_FORMAT Analysis AnalysisRow ContextAnalysis Forgetting LayerSpectrum MetricAutomaton "
             "Spectrum StateClusters analysis_json"
         ),
-        "nerode.records.leases": (
-            "PATIENCE LeaseWatch leased newest_lease require_no_driver require_no_workers"
+        "nerode.records.lock": (
+            "LOCK PATIENCE LeaseWatch Owner current_owner leased "
+            "locked newest_lease read_owner require_no_driver require_no_workers"
         ),
-        "nerode.records.lock": "LOCK Owner current_owner locked read_owner",
         "nerode.records.run_record": (
             "REFUTED TESTED AxisScore Divergence HistoryRow LengthScore ModelClaim RunRecord "
             "claims_to_json extrapolates_to first_failing_length first_prefixes join_scores unexamined"

@@ -45,8 +45,7 @@ from nerode.core import (
     read_text,
     to_mapping,
 )
-from nerode.records.leases import require_no_workers
-from nerode.records.lock import GUARD, LOCK, locked
+from nerode.records.lock import GUARD, LOCK, locked, require_no_workers
 from nerode.records.run_record import RUN_FORMAT, RunRecord
 
 SPEC = "spec.json"
