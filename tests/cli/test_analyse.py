@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,3 +69,17 @@ def test_a_wrong_word_is_refused(folder):
     outcome = run("analyse", str(folder), "--word", "0x1")
     assert outcome.code == 2
     assert "'x'" in outcome.err
+
+
+def test_the_word_that_refutes_a_run_is_the_one_that_is_shown(folder, tmp_path, monkeypatch):
+    ended = SimpleNamespace(status="refuted", first_wrong_length=3, word=("1", "0", "0"))
+    monkeypatch.setattr("nerode.cli.analyse.settled_run", lambda place: ended)
+    outcome = run("analyse", str(folder), "-o", str(tmp_path / "out"), "--no-automaton")
+    assert outcome.code == 0, outcome.err
+    found = json.loads((tmp_path / "out" / "analysis.json").read_text())
+    assert found["trace"]["word"] == ["1", "0", "0"]
+    page = (tmp_path / "out" / "analysis.html").read_text()
+    assert "States and gates along the word that refutes it" in page
+    given = run("analyse", str(folder), "-o", str(tmp_path / "own"), "--no-automaton", "--word", "1 1")
+    assert given.code == 0, given.err
+    assert "States and gates along a word" in (tmp_path / "own" / "analysis.html").read_text()

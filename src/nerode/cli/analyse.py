@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,11 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
     )
     place = folder / "analysis" if out is None else out
     subject = load_subject(folder, trust_code=options["trust_code"])
+    end = settled_run(folder)
+    failing = None if end is None or options["word"] is not None else end.word
+    if failing is not None and 0 < len(failing) <= _LONGEST_SHOWN:
+        # States and gates are shown where it matters.
+        chosen = replace(chosen, word=" ".join(failing))
     claim_folder(place, holds=(JSON_FILE,), form=ANALYSIS_FORMAT, of="an analysis", force=options["force"])
     with Progress(f"analysing {subject.name}", len(ANALYSIS_PARTS), unit="part", quiet=as_json) as progress:
         found = look(subject, chosen, budget=budget, on_part=progress.end).to_json()
@@ -155,8 +161,8 @@ def analyse(folder: Path, out: Path | None, as_json: bool, budget: Budget, **opt
             found["metric"] = analysis_json(metric(subject))
         except InputError as error:
             found["left_out"]["metric"] = str(error)
-    if (end := settled_run(folder)) is not None:
-        found["settled"] = {"status": end.status, "letters": end.first_wrong_length}
+    if end is not None:
+        found["settled"] = {"status": end.status, "letters": end.first_wrong_length, "word": end.word}
     if options["automaton"] is None:
         _add_automaton(found, subject, budget, seed=options["seed"])
     if options["memorise"] is not None:
@@ -232,6 +238,9 @@ _SHARE = 0.2
 
 _MOST_STATES = 64
 """A larger automaton is counted, not drawn."""
+
+_LONGEST_SHOWN = 64
+"""A failing word that is no longer takes the place of a random one in the figures."""
 
 
 def _memorisation(points: int, budget: Budget) -> dict[str, Any]:

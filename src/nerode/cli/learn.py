@@ -17,6 +17,7 @@ from nerode.core import Budget, InputError, NerodeError, NotCompilable, plural, 
 from nerode.kernel import VALID_PREFIXES
 from nerode.languages import RegularLanguage, describe_language
 from nerode.proofs.artefacts import prove_program
+from nerode.report import quote
 
 _OF_OTHERS = "of prefixes that no word of the language continues nothing is said"
 """A part of every claim about valid prefixes alone."""
@@ -129,7 +130,7 @@ def learn(
         program = compile_program(language, target, Options(budget=budget))
     except NotCompilable as refusal:
         item |= {"settlement": None, "refused": list(refusal.reasons)}
-        _refuse(refusal, item, as_json)
+        _refuse(refusal, item, as_json, words)
         sys.exit(1)
     made = prove_program(program, language, Options(budget=budget), dtype=options["dtype"])
     compiled = artefact_object(made, output)
@@ -251,13 +252,17 @@ def _is_equality(claim: dict[str, Any]) -> bool:
     return claim["length"] == "all" and not partial
 
 
-def _refuse(refusal: NotCompilable, item: dict[str, Any], as_json: bool) -> None:
+def _refuse(refusal: NotCompilable, item: dict[str, Any], as_json: bool, words: Path) -> None:
     """Says why the learned language has no network."""
     if as_json:
         click.echo(json.dumps(item, ensure_ascii=False))
         return
     able = "cannot do it" if refusal.impossible else "has no construction for it here"
     click.echo(f"{refusal.target} {able}: {'; '.join(refusal.reasons)}", err=True)
+    # An LSTM has cells for every automaton; more labels may decide for a language that this target can do.
+    again = f"nerode learn {quote(str(words))} --arch"
+    other = "" if refusal.target == "lstm" else f"{again} lstm   or, to label more words, "
+    click.echo(f"Next: {other}{again} {refusal.target} --ask", err=True)
 
 
 def _ask(word: tuple[str, ...]) -> bool:

@@ -118,7 +118,9 @@ class LearningEvidence:
         right, of = self.held_out
         lines = [f"{plural(self.states, 'state')}: {size}{unique}"]
         if of:
-            lines.append(f"learned from the other words, {right:,} of {of:,} held-out words come out right")
+            lines.append(
+                f"{of:,} words were held out: learned without them, the language is right on {right:,}"
+            )
         if self.unseen_moves:
             moves = ", ".join(f"{state} by {letter}" for state, letter in self.unseen_moves[:8])
             more = " …" if len(self.unseen_moves) > 8 else ""

@@ -137,6 +137,7 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
     if found.get("format") != ANALYSIS_FORMAT:
         raise InputError(f"this has the format {found.get('format')!r}; an analysis has {ANALYSIS_FORMAT!r}")
     forgetting = found["forgetting"]
+    word = " ".join(found["trace"]["word"]) if found["trace"] else ""
     return render(
         "analysis.html.j2",
         styles=("analysis.css",),
@@ -152,7 +153,8 @@ def analysis_page(found: Mapping[str, Any], *, command: str = "") -> str:
         context=draw.context_figure(found),
         clusters=draw.cluster_figures(found),
         traces=draw.trace_figures(found),
-        word=" ".join(found["trace"]["word"]) if found["trace"] else "",
+        word=word,
+        refuting=" ".join((found.get("settled") or {}).get("word") or ()) == word != "",
         attention=draw.attention_figures(found),
         margin=draw.margin_figure(found),
         forgetting=draw.forgetting_figure(found),

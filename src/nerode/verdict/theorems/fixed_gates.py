@@ -98,6 +98,14 @@ _FADING_REGISTERS = (
 )
 """Windows, flags and a counted depth have networks with gates of 1."""
 
+
+def _letter_reason(f: Facts) -> str:
+    """The reason why no memory is needed; of prediction it speaks of valid prefixes only."""
+    if f.task is VerdictTask.PREDICT:
+        return "after a valid prefix the current letter decides what may follow: no memory is needed"
+    return "the current letter decides, no memory is needed"
+
+
 _on_prefixes_alone = LanguageCondition(
     "settled by a letter on valid prefixes alone",
     lambda f: f.task is VerdictTask.PREDICT and not replace(f, task=VerdictTask.RECOGNISE).letter_decides,
@@ -112,7 +120,7 @@ ROWS = (
         architecture=ANYTHING,
         senses=frozenset(Sense),
         model=TAME,
-        reason=lambda f: "the current letter decides, no memory is needed",
+        reason=_letter_reason,
         no_network=(
             NoNetwork(reason=NO_ROTARY, architecture=rotated_heads),
             NoNetwork(
