@@ -22,8 +22,8 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_185,
-    "analysis": 9_963,
-    "cli": 6_687,
+    "analysis": 9_965,
+    "cli": 6_701,
     "compiler": 8_752,
     "conformance": 454,
     "core": 2_717,
@@ -34,13 +34,13 @@ LINES = {
     "network": 2_829,
     "proofs": 13_636,
     "records": 3_349,
-    "report": 8_275,
+    "report": 8_277,
     "reproduce": 3_233,
     "study": 2_413,
     "sweeps": 1_083,
     "tasks": 3_737,
     "training": 3_388,
-    "verdict": 5_389,
+    "verdict": 5_397,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
