@@ -47,6 +47,13 @@ def test_the_exercise_names_the_shortest_difference_and_knows_the_smallest(
     page.select_option("[data-move='1 0']", "1")
     page.click("#check")
     assert page.inner_text("#told") == "✓ Your automaton has the same words, and no smaller one has."
+    # Two states, one of them with two circles; four moves and the start, each a line with a head.
+    assert page.locator("#picture circle").count() == 3
+    assert page.locator("#picture path").count() == 2 * 5
+    assert sorted(page.locator("#picture .letters").all_text_contents()) == ["0", "0", "1", "1"]
+    page.uncheck("[data-accepting='0']")
+    assert page.locator("#picture circle").count() == 2
+    page.check("[data-accepting='0']")
     page.select_option("#size", "3")
     page.click("#check")
     assert page.inner_text("#told") == "✓ Your automaton has the same words. 2 states are enough."

@@ -67,11 +67,64 @@ function table() {
   const head = make("tr", {}, make("th", {}, "state"), ...task.alphabet.map((a) => make("th", {}, a)), make("th", {}, "accepting"));
   const rows = drawn.moves.map((row, q) => make("tr", {}, make("th", { scope: "row" }, q ? `q${q}` : "q0 (start)"),
     ...row.map((to, x) => make("td", {}, choice(states, String(to), { "aria-label": `from q${q} by ${task.alphabet[x]}`, "data-move": `${q} ${x}`,
-      onchange: (event) => { drawn.moves[q][x] = Number(event.target.value); } }))),
+      onchange: (event) => { drawn.moves[q][x] = Number(event.target.value); redraw(); } }))),
     make("td", {}, make("input", { type: "checkbox", "aria-label": `q${q} accepts`, "data-accepting": String(q),
-      ...(drawn.accepting[q] ? { checked: "" } : {}), onchange: (event) => { drawn.accepting[q] = event.target.checked; } }))));
+      ...(drawn.accepting[q] ? { checked: "" } : {}), onchange: (event) => { drawn.accepting[q] = event.target.checked; redraw(); } }))));
   return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
+
+function shape(tag, attributes, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// The student's automaton: states on a ring, the start on the left; moves between two states share an arrow.
+function picture() {
+  const count = drawn.moves.length, ring = count > 1 ? 52 + 14 * count : 0, size = 2 * ring + 150, middle = size / 2, r = 19;
+  const at = (q) => [middle - ring * Math.cos((2 * Math.PI * q) / count), middle - ring * Math.sin((2 * Math.PI * q) / count)];
+  const letters = new Map();
+  drawn.moves.forEach((row, q) => row.forEach((to, x) => {
+    const key = `${q} ${to}`;
+    letters.set(key, [...(letters.get(key) || []), task.alphabet[x]]);
+  }));
+  const drawing = shape("svg", { class: "dfa", viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img", id: "picture" }, shape("title", {}, "your automaton"));
+  const arrow = (d, [x, y], [dx, dy]) => {
+    const length = Math.hypot(dx, dy) || 1, [ux, uy] = [dx / length, dy / length];
+    const head = `M${x} ${y}L${x - 9 * ux + 4 * uy} ${y - 9 * uy - 4 * ux}L${x - 9 * ux - 4 * uy} ${y - 9 * uy + 4 * ux}z`;
+    drawing.append(shape("path", { d }), shape("path", { class: "head", d: head }));
+  };
+  const write = (text, x, y) => drawing.append(shape("text", { class: "letters", x, y: y + 4 }, text));
+  for (const [key, names] of letters) {
+    const [from, to] = key.split(" ").map(Number), [x, y] = at(from), [u, v] = at(to), text = names.join(", ");
+    if (from === to) {
+      // The start has its arrow on the left.
+      const away = from ? Math.atan2(y - middle, x - middle) : -0.6 * Math.PI;
+      const point = (turn, far) => [x + far * Math.cos(away + turn), y + far * Math.sin(away + turn)];
+      const [a, b, c, d] = [point(-0.5, r), point(-0.7, 58), point(0.7, 58), point(0.5, r)];
+      arrow(`M${a}C${b} ${c} ${d}`, d, [d[0] - c[0], d[1] - c[1]]);
+      write(text, ...point(0, 60));
+      continue;
+    }
+    const length = Math.hypot(u - x, v - y), [ux, uy] = [(u - x) / length, (v - y) / length];
+    const bend = letters.has(`${to} ${from}`) ? 26 : 0, control = [(x + u) / 2 + bend * uy, (y + v) / 2 - bend * ux];
+    const towards = ([px, py], [cx, cy]) => { const n = Math.hypot(cx - px, cy - py); return [px + (r * (cx - px)) / n, py + (r * (cy - py)) / n]; };
+    const [begin, end] = [towards([x, y], control), towards([u, v], control)];
+    arrow(`M${begin}Q${control} ${end}`, end, [end[0] - control[0], end[1] - control[1]]);
+    write(text, (x + u) / 2 + (bend / 2 + 11) * uy, (y + v) / 2 - (bend / 2 + 11) * ux);
+  }
+  const [x, y] = at(0);
+  arrow(`M${x - r - 30} ${y}H${x - r}`, [x - r, y], [1, 0]);
+  drawn.moves.forEach((_, q) => {
+    const [cx, cy] = at(q), accepts = drawn.accepting[q];
+    const circles = [r, ...(accepts ? [r - 4] : [])].map((own) => shape("circle", { cx, cy, r: own }));
+    drawing.append(shape("g", { class: accepts ? "accepting" : "state" }, ...circles, shape("text", { x: cx, y: cy + 4 }, `q${q}`)));
+  });
+  return drawing;
+}
+
+const redraw = () => document.getElementById("picture").replaceWith(picture());
 
 function draw() {
   const sizes = Array.from({ length: MOST_STATES }, (_, k) => [String(k + 1), `${k + 1} ${k ? "states" : "state"}`]);
@@ -84,7 +137,7 @@ function draw() {
         make("a", { href: task.file }, "Look it up"), " when you are done.")),
     make("section", { class: "card" }, make("h2", {}, "Your automaton"),
       choice(sizes, String(drawn.moves.length), { id: "size", "aria-label": "number of states", onchange: (event) => { fresh(Number(event.target.value)); draw(); } }),
-      table(), make("button", { type: "button", id: "check", onclick: check }, "Compare"), make("p", { id: "told", "aria-live": "polite" }))));
+      table(), make("button", { type: "button", id: "check", onclick: check }, "Compare"), make("p", { id: "told", "aria-live": "polite" }), picture())));
 }
 
 document.getElementById("lead").append("Fill in the moves. The answer is the shortest word on which your automaton and the language differ. ",
