@@ -18,7 +18,6 @@ import numpy as np
 import torch
 
 from nerode.algebra import profile
-from nerode.algebra.cascades import dfa_to_formula
 from nerode.analysis.asking.models import asks_end, model, with_language
 from nerode.analysis.extraction.learning import HypothesisTest, QueryLearner, random_words, word_search
 from nerode.analysis.extraction.oracle import Machine, read_texts
@@ -40,8 +39,6 @@ from nerode.languages import (
     resolve_language,
 )
 from nerode.languages.bestiary import BESTIARY
-from nerode.languages.pastltl import to_text as formula_text
-from nerode.languages.regex import dfa_to_regex, to_text
 from nerode.models import fixed_bits, no_exit
 from nerode.models.network_module import load_model
 from nerode.proofs import Refutation
@@ -465,19 +462,20 @@ class _Asking:
         if not language.regular:
             return None
         dfa = minimise(language.dfa(self.budget))
+        minimal = RegularLanguage(name=language.name, automaton=dfa, convention=language.convention)
         budget = Budget(seconds=max(0.5, min(2.0, self.budget.left()))).start()
         expression = formula = None
         star_free = monoid = None
         with contextlib.suppress(NerodeError):
             if dfa.num_states <= _MOST_WRITTEN:
-                found = profile(RegularLanguage(name="x", automaton=dfa, convention="x"), budget)
+                found = profile(minimal, budget)
                 star_free, monoid = found.star_free, found.monoid_size
-                expression = to_text(dfa_to_regex(dfa, budget))
+                expression = minimal.to_regex(budget)
                 if star_free:
-                    text = formula_text(dfa_to_formula(dfa, budget))
+                    text = minimal.to_ltl(budget)
                     formula = text if len(text) <= _LONGEST_FORMULA else None
         return LearnedAutomaton(
-            language=RegularLanguage(name=language.name, automaton=dfa, convention=language.convention),
+            language=minimal,
             known=known_name(dfa),
             expression=expression,
             formula=formula,
