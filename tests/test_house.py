@@ -22,7 +22,7 @@ INNER = {
 LINES = {
     ".": 140,
     "algebra": 9_185,
-    "analysis": 9_965,
+    "analysis": 9_963,
     "cli": 6_701,
     "compiler": 8_752,
     "conformance": 454,
