@@ -1,6 +1,7 @@
 """The fenced blocks of a page, in order, and how each kind is run.
 
-python     runs, all blocks of a page in one namespace
+python     runs, all blocks of a page in one namespace; a block whose first line names a file (`# file: NAME`)
+           is written to it, and can be imported
 console    lines that begin with `$ nerode` run in the folder of the page, and end with exit code 0 or 1,
            or with another if they say so (`# exit 2`); every other line has to appear in what the command
            before it printed, but for lines that begin with `…`
@@ -11,6 +12,7 @@ text       is not run: help texts, layouts, commands for a shell
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,18 +58,28 @@ def run_page(path: Path) -> int:
     done = 0
     for block in blocks_of(path.read_text(encoding="utf-8")):
         place = f"{path.name}, line {block.line}"
-        if block.kind == "python":
+        if block.kind == "python" and block.text.startswith(_FILE):
+            _write(block, place)
+            sys.path.insert(0, str(Path.cwd()))
+        elif block.kind == "python":
             exec(compile(block.text, place, "exec"), space)  # noqa: S102  (our own pages)
         elif block.kind == "console":
             _run_console(block.text, place)
         elif block.kind == "toml":
-            first = block.text.splitlines()[0]
-            assert first.startswith("# file: "), f"{place}: name the file in the first line"
-            Path(first.removeprefix("# file: ")).write_text(block.text + "\n", encoding="utf-8")
+            _write(block, place)
         else:
             continue
         done += 1
     return done
+
+
+_FILE = "# file: "
+
+
+def _write(block: Block, place: str) -> None:
+    first = block.text.splitlines()[0]
+    assert first.startswith(_FILE), f"{place}: name the file in the first line"
+    Path(first.removeprefix(_FILE)).write_text(block.text + "\n", encoding="utf-8")
 
 
 def _run_console(text: str, place: str) -> None:

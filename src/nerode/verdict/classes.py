@@ -89,6 +89,18 @@ class Gates(StrEnum):
     FREE = "unrestricted"
     NONE = "none"
 
+    @property
+    def in_words(self) -> str:
+        """The gates in a phrase, like "gates in [0,1]"."""
+        phrases = {
+            Gates.ABOVE_MINUS_HALF: "real gates above -1/2",
+            Gates.AT_MOST_ONE: "real gates, at most 1",
+            Gates.COMPLEX: "gates in the closed unit disk",
+            Gates.UNIT: "gates on the unit circle",
+            Gates.FREE: "unrestricted gates",
+        }
+        return phrases.get(self, f"gates in {self.value}")
+
 
 class UnitGate(StrEnum):
     """Whether a gate of exactly 1 (hold for ever) is available."""
@@ -209,7 +221,7 @@ class ArchitectureClass:
             return f"nonlinear recurrence, state {self.state.value}"
         dependence = "input-dependent" if self.input_dependent else "time-invariant"
         write = "free write" if self.free_write else "write tied to the gate"
-        return f"linear, {self.transition.value}, gates in {self.gates.value}, {dependence}, {write}"
+        return f"linear, {self.transition.value}, {self.gates.in_words}, {dependence}, {write}"
 
 
 ClassCondition = Condition[ArchitectureClass]

@@ -91,7 +91,7 @@ def _find(
     if not rows:
         raise InputError(
             f"the table of theory has no linear class that is {transition}, gates in {wanted[1].value}, "
-            f"{'input-dependent' if input_dependent else 'time-invariant'}, write {write}; `nerode "
+            f"{'input-dependent' if input_dependent else 'time-invariant'}, write {write}; `nerode list "
             "architectures` lists what it has"
         )
     return min(rows, key=lambda row: not row.is_class).name
