@@ -62,7 +62,7 @@ def profile(
     monoid_limit: int = MONOID_LIMIT,
     on_demand: bool = False,
 ) -> Profile:
-    """Returns what the algebra finds out about a language, cheap answers first.
+    """Returns the algebraic profile of a language; cheap answers come first.
 
     Nothing here fails because something is too large: what did not fit is None, with the reason under
     `incomplete`.

@@ -53,7 +53,7 @@ class Program:
 def compile_language(
     language: Language, to: str, options: Options | None = None, *, facts: Facts | None = None
 ) -> Network:
-    """Returns the network of `compile_program`."""
+    """Returns the exact network of a language for a class or an architecture."""
     return compile_program(language, to, options, facts=facts).network
 
 

@@ -305,7 +305,7 @@ def compile_artefact(
     surroundings: BlockStyle | None = None,
     options: Options | None = None,
 ) -> CompiledProgram:
-    """Returns weights of an architecture that do a language, with the proof: `nerode compile` in Python.
+    """Returns weights with which an architecture computes a language, and their proof: `nerode compile`.
 
     What comes back has `model`, a torch module; `network`, the exact network that explains it; `claims`; and
     `save(folder)`, which writes what every command takes. Printed, it says sizes and what is proved.

@@ -40,7 +40,7 @@ def describe(
     input_dependent: bool = True,
     write: str = "free",
 ) -> Any:
-    """Declares the class of theory of an own model, by its name or by its properties.
+    """Declares the theoretical class of your own model, by its name or by its properties.
 
     The name is kept as the attribute `theory` of the module, where training finds it. It is a declaration:
     `nerode train` and `nerode report --language` hold measured gates and transitions against it.

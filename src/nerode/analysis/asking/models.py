@@ -110,7 +110,7 @@ def model(
     weights: Path | str | Mapping[str, Tensor] | None = None,
     trust_code: bool = False,
 ) -> Subject:
-    """Returns any model as a subject: what reads letters and gives scores, with the way to read them.
+    """Returns any model as a subject: it reads letters and gives scores, and a rule reads these.
 
     Args:
         source: an `nn.Module` or a function that maps tokens (batch, time) to scores (batch, time, scores),

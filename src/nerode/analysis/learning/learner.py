@@ -212,7 +212,7 @@ def learn(
     settings: LearnSettings | None = None,
     budget: Budget | None = None,
 ) -> Learned:
-    """Returns the language that words show, with a proved network for an architecture.
+    """Returns a language learned from words, with a proved network for an architecture.
 
     Args:
         words: texts, or lists of letters.

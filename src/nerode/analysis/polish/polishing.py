@@ -134,7 +134,7 @@ def polish(
     sequences: int = 64,
     budget: Budget | None = None,
 ) -> PolishRecord:
-    """Returns what polishing found; the polished model is written, with its certificate if there is a proof.
+    """Returns the record of a polished model, which is written, with a certificate if there is a proof.
 
     Args:
         subject: a run that tracks a group with one layer of orthogonal blocks.

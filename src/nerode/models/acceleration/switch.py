@@ -123,7 +123,7 @@ _installed: list[tuple[Any, str, Any]] = []
 
 
 def accelerate(on: bool = True) -> list[str]:
-    """Runs the recurrent layers of transformers and xlstm on this project's CPU kernels, or no longer.
+    """Switches nerode's CPU kernels on, or off, under the recurrent layers of transformers and xlstm.
 
     Models that exist already and models made later are both meant. Weights, caches, `generate` and
     gradients stay what they were; tensors on another device, and what torch.compile traces, go where they
@@ -165,7 +165,7 @@ def accelerate(on: bool = True) -> list[str]:
 
 @contextmanager
 def accelerated() -> Iterator[list[str]]:
-    """Runs recurrent layers of other libraries on the kernels for a while, as `accelerate` does."""
+    """Switches the kernels on for a `with` block, as `accelerate` does for good."""
     was_on = bool(_installed)
     names = accelerate()
     try:
