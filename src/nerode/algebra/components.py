@@ -151,9 +151,12 @@ def _sparse_graphs() -> Any:
 def _compiled_labels(num_nodes: int, source: Numbers, target: Numbers) -> Numbers:
     """The labels by scipy, which is compiled; an edge listed twice would keep its search from ending."""
     sparse = _sparse_graphs()
-    weights = np.ones(len(source), dtype=np.int32)
-    graph = sparse.coo_array((weights, (source, target)), shape=(num_nodes, num_nodes)).tocsr()
-    graph.sum_duplicates()
+    edges = np.sort(source * num_nodes + target)
+    edges = edges[np.append(True, edges[1:] != edges[:-1])]
+    rows, columns = np.divmod(edges, num_nodes)
+    begins = np.append(0, np.cumsum(np.bincount(rows, minlength=num_nodes)))
+    weights = np.ones(len(edges), dtype=np.int32)
+    graph = sparse.csr_array((weights, columns, begins), shape=(num_nodes, num_nodes))
     labels: Numbers = sparse.csgraph.connected_components(graph, connection="strong")[1].astype(np.int64)
     return labels
 

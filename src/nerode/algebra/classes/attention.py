@@ -213,6 +213,8 @@ def _refine(table: ComponentTable, states: list[int], budget: Budget) -> tuple[d
         if len(number) == len(set(block.values())):
             return block, rounds
         block, rounds = finer, rounds + 1
+        if len(number) == len(states):
+            return block, rounds
 
 
 def _potential_forms(
@@ -225,9 +227,11 @@ def _potential_forms(
     ways: dict[int, list[tuple[int, int]]] = {}
     for (q, _, t), name in zip(edges, labels, strict=True):
         ways.setdefault(q, []).append((t, name))
+    tree: set[tuple[int, int, int]] = set()
     for q in (order := [states[0]]):
         for t, name in ways.get(q, ()):
             if t not in path:
+                tree.add((q, t, name))
                 path[t] = dict(path[q]) if name in zero else {**path[q], name: path[q].get(name, 0) + 1}
                 order.append(t)
     echelon: dict[int, Vector] = {}
@@ -237,6 +241,9 @@ def _potential_forms(
         budget.check_time()
         if len(echelon) == rank:
             return {state: {} for state in states}
+        if (q, t, name) in tree:
+            # The walk to t goes along this edge.
+            continue
         closed = dict(path[q])
         if name not in zero:
             closed[name] = closed.get(name, 0) + 1

@@ -121,7 +121,7 @@ def _accepted_from(subject: ExaminedLanguage) -> tuple[int, list[list[int]]]:
         images = level[:, subject.columns].reshape(-1, level.shape[1])
         packed = np.packbits(images, axis=1)
         keys = packed.view(f"V{packed.shape[1]}").ravel().tolist()
-        found = [number.setdefault(key, len(number)) for key in keys]
+        found = [number[key] if key in number else number.setdefault(key, len(number)) for key in keys]
         edges += np.array(found, dtype=np.int64).reshape(len(level), -1).tolist()
         numbers, first = np.unique(found, return_index=True)
         if len(number) > known:

@@ -169,7 +169,11 @@ class Elements:
 
     @functools.cached_property
     def _word_for_identity(self) -> Word:
-        ways = [self.path(int(first), 0) for first in self.right[0]]
+        # Only permutations lead back to the identity; from others all elements would be searched in vain.
+        ways = [
+            self.path(first, 0) if len(set(self.maps[first].tolist())) == self.maps.shape[1] else None
+            for first in self.right[0].tolist()
+        ]
         words = [(int(self.monoid.letters[c]), *way) for c, way in enumerate(ways) if way is not None]
         return min(words, key=len)
 
