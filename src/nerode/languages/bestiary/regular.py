@@ -126,7 +126,7 @@ TASK_ROWS = (
         automata.flip_flop,
         convention=(
             "words of pairs of an instruction w, r or i and a bit 0 or 1, in which the first instruction is "
-            "w and the bit after r is the bit after the last w; only words of whole pairs, also of none"
+            "w and the bit after r is the bit after the last w; whole pairs only; the empty word is in it"
         ),
         source=Reference("Liu2023FlipFlop"),
         breaks="attention that loses the last write, and leaky gates that forget it after many ignores",
