@@ -1,13 +1,15 @@
 """Each "yes" in floats without the mark †: has its network a claim at every length, in float32?
 
     python -m benchmarks float_claims [--languages LANG …] [--arch NAME …] [--seconds S] [--keep FILE]
+    python -m benchmarks float_claims --keep FILE --again [--seconds S]
 
 Networks are made as `nerode compile` makes them, by default and by each construction that applies, with
-`--exact-floats` and without, once for all architectures that get the same one. The claims
-of the kernel count, then those of its module in float32, for attention those of the decoder. To predict,
-claims for prefixes of valid words are enough. Smaller languages come first; a line for each reason for which
+`--exact-floats` and without, once for all architectures that get the same one. The claims of the kernel
+count, then those of its module in float32, for attention those of the decoder. To predict, claims for
+prefixes of valid words are enough. A hybrid has what one of its recurrent parts has: attention whose output
+matrix is 0 passes the stream on bit for bit. Smaller languages come first; a line for each reason for which
 verdicts have no claim, then the counts. `--keep` adds one JSON object per language and task to a file, and
-asks nothing that the file has.
+asks nothing that the file has; with `--again` it asks only what has no claim there, and writes the file anew.
 """
 
 from __future__ import annotations
@@ -78,9 +80,21 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
     verdict = verdict_for(facts, ARCHITECTURES[architecture], Sense.IEEE)
     if verdict.status is not Status.YES or verdict.no_network:
         return None
+    reasons = []
+    recurrent = [part for part in ARCHITECTURES[architecture].properties.parts if "transformer" not in part]
+    for target in (*recurrent, architecture):
+        why = _lacking(facts, whole, target, seconds, known)
+        if not why:
+            return ""
+        reasons += why
+    return f"{verdict.theorem}: {'; '.join(reasons)}"
+
+
+def _lacking(facts: Facts, whole: Facts, target: str, seconds: float, known: Known) -> list[str]:
+    """Returns why networks of one target have no claim; empty if one has."""
     predicts = facts.task is VerdictTask.PREDICT
     reasons = []
-    properties = ARCHITECTURES[architecture].properties
+    properties = ARCHITECTURES[target].properties
     fitting = [name for name, row in CONSTRUCTIONS.items() if row.architecture(properties)]
     plain = Options()
     ways = [plain, replace(plain, exact_floats=True), *([replace(plain, predicts=True)] if predicts else [])]
@@ -88,7 +102,7 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
     for way in (*ways, *chosen):
         options = replace(way, budget=Budget(seconds=seconds).start())
         try:
-            network = compile_language(facts.language, architecture, options, facts=whole)
+            network = compile_language(facts.language, target, options, facts=whole)
         except NerodeError as refusal:
             if way is plain or isinstance(refusal, BudgetExceeded):
                 reasons.append(f"{type(refusal).__name__}: {refusal}")
@@ -98,10 +112,10 @@ def missing(facts: Facts, whole: Facts, architecture: str, seconds: float, known
             known[key] = claims_of(network, facts.language, seconds)
         found = known[key]
         if found == "all" or (not isinstance(found, str) and (predicts or _all_words(found))):
-            return ""
+            return []
         why = found if isinstance(found, str) else "valid prefixes only"
         reasons.append(f"{network.origin.construction}: {why}")
-    return f"{verdict.theorem}: {'; '.join(reasons)}"
+    return reasons or [f"{target}: no construction"]
 
 
 def _states(language: Language) -> int | None:
@@ -136,14 +150,44 @@ def _survey(
         whole = collect_facts(language, task=VerdictTask.RECOGNISE, profile=found, budget=budget)
         for task in tasks:
             facts = collect_facts(language, task=task, profile=found, budget=budget)
-            row: dict[str, Any] = {"language": language.name, "task": str(task), "claimed": []}
-            row |= {"budget": defaultdict(list), "lacking": defaultdict(list)}
-            for name in asked(facts, architectures):
-                if why := missing(facts, whole, name, seconds, known):
-                    row["budget" if "udget" in why else "lacking"][why].append(name)
-                else:
-                    row["claimed"].append(name)
+            yield _row(facts, whole, asked(facts, architectures), seconds, known)
+
+
+def _again(rows: Sequence[dict[str, Any]], seconds: float) -> Iterator[dict[str, Any]]:
+    """The rows of a file, where each verdict without a claim is asked once more."""
+    for row in rows:
+        left = [
+            name for outcome in ("budget", "lacking") for names in row[outcome].values() for name in names
+        ]
+        if not left:
             yield row
+            continue
+        language, budget, known = find_language(row["language"].lower()), Budget(seconds=60).start(), Known()
+        found = profile(language, budget, on_demand=True)
+        whole, facts = (
+            collect_facts(language, task=task, profile=found, budget=budget)
+            for task in (VerdictTask.RECOGNISE, VerdictTask(row["task"]))
+        )
+        yield _row(facts, whole, left, seconds, known, row["claimed"])
+
+
+def _row(
+    facts: Facts,
+    whole: Facts,
+    names: Sequence[str],
+    seconds: float,
+    known: Known,
+    claimed: Sequence[str] = (),
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"language": facts.language.name, "task": str(facts.task), "claimed": [*claimed]}
+    row |= {"budget": defaultdict(list), "lacking": defaultdict(list)}
+    for name in names:
+        why = missing(facts, whole, name, seconds, known)
+        if why:
+            row["budget" if "udget" in why else "lacking"][why].append(name)
+        elif why is not None:
+            row["claimed"].append(name)
+    return row
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -153,13 +197,19 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--arch", nargs="*", metavar="NAME")
     parser.add_argument("--seconds", type=float, default=10.0, help="CPU seconds per network, and per proof")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="add rows to this file, and ask no others")
+    parser.add_argument("--again", action="store_true", help="ask what has no claim in the kept file")
     chosen = parser.parse_args(arguments)
+    if chosen.again and not chosen.keep:
+        parser.error("--again asks what a file has no claim for; give it by --keep FILE")
     languages = [find_language(name) for name in chosen.languages or BESTIARY]
     sized = [(states, language) for language in languages if (states := _states(language)) is not None]
     rows = chosen.arch or [row.name for row in ARCHITECTURES.values() if not row.is_class]
     ordered = [language for _, language in sorted(sized, key=lambda pair: pair[0])]
     counts: Counter[str] = Counter()
     kept = read(chosen.keep) if chosen.keep else []
+    if chosen.again:
+        kept, ordered = list(_again(kept, chosen.seconds)), []
+        chosen.keep.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
     done = {(row["language"], row["task"]) for row in kept}
     for row in chain(kept, _survey(ordered, rows, chosen.seconds, done)):
         counts["claimed"] += len(row["claimed"])

@@ -35,7 +35,6 @@ ROWS: tuple[Construction, ...] = (
     # Star-free languages.
     star_free.STAR_FREE,
     star_free.STAR_FREE_DELTA_RULE,
-    bounded_dyck.BOUNDED_DYCK_REGISTERS,
     bounded_dyck.BOUNDED_DYCK_LEDGER,
     windows.WINDOW_PARTS_TIME_INVARIANT,
     windows.ONCE_FLAGS,
@@ -61,6 +60,7 @@ ROWS: tuple[Construction, ...] = (
     transition_matrices.DENSE_ONE_HOT,
     bounded_dyck.BOUNDED_DYCK_PERMUTATION_DIAGONAL,
     bounded_dyck.BOUNDED_DYCK_DENSE,
+    bounded_dyck.BOUNDED_DYCK_REGISTERS,
     # Attention: every length in floats first, then up to a horizon.
     attention.BRACKET_HEADS,
     attention_components.COMPONENT_HEADS,

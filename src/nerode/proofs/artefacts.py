@@ -147,7 +147,7 @@ def find_weights(
             target,
             dtype=getattr(torch, dtype),
             facts=program.facts,
-            seconds=min(SECONDS, max(0.0, options.budget.left() / 2)) if proofs else 0.0,
+            seconds=_for_proofs(options.budget) if proofs else 0.0,
             surroundings=surroundings,
             options=options,
         )
@@ -173,6 +173,12 @@ def _claim_text(claim: ModelClaim) -> str:
     if claim.scope == TESTED:
         return f"{claim} (sampled words)"
     return f"{claim}, on valid prefixes" if _VALID in claim.says else str(claim)
+
+
+def _for_proofs(budget: Budget) -> float:
+    """CPU seconds for claims of a model: `SECONDS`, or half of what a budget has beyond the usual."""
+    half, usual = max(0.0, budget.left() / 2), Budget().seconds / 2
+    return max(min(SECONDS, half), half - usual)
 
 
 def _without(missing: MissingExtra) -> str:

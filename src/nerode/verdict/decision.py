@@ -33,6 +33,7 @@ from nerode.verdict.classes import (
 from nerode.verdict.facts import Facts
 from nerode.verdict.records import Bits, Provenance, Sense, Size, Status, Verdict, VerdictTable, VerdictTask
 from nerode.verdict.theorems import THEOREMS, Theorem
+from nerode.verdict.theorems.base import NO_AUTOMATON
 
 _UNDECIDED = "the algebra of this language was not computed within the budget"
 
@@ -213,6 +214,9 @@ def verdict_for(facts: Facts, architecture: Architecture, sense: Sense) -> Verdi
     if "+" in architecture.name and found.status is Status.YES:
         found = replace(found, no_network=found.no_network or STACK)
     if architecture.properties.recurrence is MemoryKind.HYBRID:
+        unlisted = facts.regular and facts.automaton is None and facts.language.family == "bounded-dyck"
+        if found.status is Status.YES and unlisted:
+            found = replace(found, no_network=found.no_network or NO_AUTOMATON)
         return found
     return _with_horizon(found, facts, architecture) if sense is Sense.IEEE else found
 

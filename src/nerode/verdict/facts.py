@@ -563,6 +563,10 @@ stable_pair = _of_regular(
 )
 r_trivial = in_class("r-trivial")
 c_rasp = _of_regular("of C-RASP", lambda f: f.c_rasp)
+thousands_of_moves = LanguageCondition(
+    "one with more than 3,000 moves",
+    lambda f: f.automaton is not None and f.automaton.transitions.size > 3_000,
+)
 counter_machine = LanguageCondition(
     "given by a counter machine", lambda f: isinstance(f.language, CounterLanguage)
 )

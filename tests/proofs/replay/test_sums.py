@@ -244,3 +244,31 @@ def test_a_guard_steps_the_module_itself_from_corners(counter: Made, monkeypatch
     assert "at a corner" in replayed(model, language, found, length=8 * length)
     monkeypatch.setattr("nerode.proofs.replay.sums._contradiction", lambda *_: None)
     assert replayed(model, language, found, length=8 * length) == "", "the fault itself accepts the claim"
+
+
+def test_cuts_settle_as_many_signs_as_they_can() -> None:
+    """Of the units of a counter h, relu(h + 1), relu(h), relu(h - 1) and relu(-h): three parts are enough."""
+    forms = np.array([[[1.0, 1.0], [0.0, 1.0], [-1.0, 1.0], [0.0, -1.0]]])
+    work, parts = [(-1000.0, 1000.0)], []
+    while work:
+        low, high = work.pop()
+        room = Room.of(np.array([[low]]), np.array([[high]]), 24)
+        ends = np.sort(forms[..., 0, None] + forms[..., 1, None] * np.array([low, high]))
+        room.ask(forms, ~((ends[..., 0] >= 0) | (ends[..., 1] <= 0)))
+        if room.symbol[0] < 0:
+            parts.append((low, high))
+        else:
+            work += [(low, float(room.cut[0])), (float(room.cut[0]) + 1, high)]
+    assert sorted(parts) == [(-1000, -1), (0, 0), (1, 1000)]
+
+
+@pytest.mark.slow
+def test_tests_of_six_counters_are_not_added_in_one_sum() -> None:
+    language = resolve_language("shuffle-6")
+    lowered = next(w for w in lowerings(language, "mamba", Options(), block="zoo") if isinstance(w, Lowered))
+    network = lowered.program.network
+    exact = certify(network, language, budget=Budget(seconds=60))
+    assert isinstance(exact, Certificate)
+    found = certify_sums(lowered.model.eval(), network, exact, language, budget=Budget(seconds=300))
+    assert isinstance(found, Certificate), found.reason
+    assert found.claims[0].length == 4_194_240

@@ -43,7 +43,6 @@ from nerode.verdict import (
     dense,
     diagonal,
     free_write,
-    householder,
     input_dependent,
     linear,
     of_family,
@@ -312,7 +311,7 @@ BOUNDED_DYCK_REGISTERS = Construction(
     title="the depth by set-reset layers, registers by depth and an error flag",
     theorem="star-free-selective",
     language=bounded_dyck & _several_kinds,
-    architecture=linear & (diagonal | householder) & input_dependent & can_hold & can_fade,
+    architecture=linear & input_dependent & can_hold & can_fade,
     build=compile_bounded_dyck_registers,
 )
 

@@ -56,6 +56,9 @@ SIGNS = (-1, 0, 1)
 _MOST_CASES = 100_000
 """Combinations of signs and last letters that are tried for one letter."""
 
+_FEW_COUNTERS = 4
+"""Counters whose tests may be added in one sum: float32 has claims to 10^6 letters then."""
+
 given_by_counters = LanguageCondition(
     "given by a counter machine", lambda facts: isinstance(facts.language, CounterLanguage)
 )
@@ -164,14 +167,33 @@ def _recogniser(request: Request, how: str, *, gate: Exact = 1) -> Network:
         )
         for (table, names), letters in alike.items()
     )
+    zeros_shown = _show_zeros(builder, machine, unit)
     stack.add_dead_flag(builder, bad)
     return _finish(
         stack,
         machine,
         unit,
+        zeros_shown=zeros_shown,
         alive=1 - direction(DEAD),
         route=f"{count_of(machine)} {how}; layer {len(stack.layers)} remembers the first error",
     )
+
+
+def _show_zeros(builder: LayerBuilder, machine: CounterMachine, unit: CounterUnit) -> bool:
+    """Shows once more which of many counters are zero, as units; returns whether it does.
+
+    A test is a sum of numbers as large as its counter. A unit that reads several tests would add them all,
+    and floats would end the sooner; what is 0 or 1 by a unit of its own stands on the stream as it is.
+    """
+    if machine.num_counters <= _FEW_COUNTERS or unit.alternates:
+        return False
+    for c in range(machine.num_counters):
+        builder.output(_zero(c), builder.readout_relu(direction(f"c{c}=0")))
+    return True
+
+
+def _zero(counter: int) -> str:
+    return f"c{counter} is zero"
 
 
 def _predictor(request: Request, how: str, *, gate: Exact = 1) -> Network:
@@ -314,11 +336,21 @@ def _sign(counter: str, sign: int) -> DirectionForm:
 
 
 def _finish(
-    stack: LayerStack, machine: CounterMachine, unit: CounterUnit, *, alive: DirectionForm, route: str
+    stack: LayerStack,
+    machine: CounterMachine,
+    unit: CounterUnit,
+    *,
+    alive: DirectionForm,
+    route: str,
+    zeros_shown: bool = False,
 ) -> Network:
     """Adds the decoder; a letter is legal where at least one rule that allows it holds."""
     decoder = stack.decoder()
-    decode_rules(decoder, machine, alive, stack.letter, lambda c, sign: _sign(f"c{c}", sign))
+
+    def sign_of(c: int, sign: int) -> DirectionForm:
+        return direction(_zero(c)) if zeros_shown and sign == ZERO else _sign(f"c{c}", sign)
+
+    decode_rules(decoder, machine, alive, stack.letter, sign_of)
     return stack.network(
         decoder.build(stack.empty()),
         route=route,

@@ -94,14 +94,24 @@ class Room:
             k = int(used[width[used].argmin()])
             middle = np.floor((self.low[row, k] + self.high[row, k]) / 2)
             if len(used) == 1:
-                root = -form[0] / form[1 + k]
-                # The root itself goes where the form has the sign of its limit.
-                middle = np.ceil(root) - 1 if form[1 + k] > 0 else np.floor(root)
-                middle = middle if root != np.floor(root) else (root if form[1 + k] < 0 else root - 1)
-                if not self.low[row, k] <= middle < self.high[row, k]:
-                    middle = root
+                middle = self._fitting_cut(row, k, flat[row][wanted[row]])
             self.symbol[row] = k
             self.cut[row] = min(max(middle, self.low[row, k]), self.high[row, k] - 1)
+
+    def _fitting_cut(self, row: int, k: int, forms: Floats) -> float:
+        """The cut of a number that settles most of the signs that hang on it alone.
+
+        A whole root may go to either part, since there the form has the sign of both.
+        """
+        others = (forms[:, 1:] != 0) & (self.high[row] > self.low[row])
+        others[:, k] = False
+        alone = forms[~others.any(1) & (forms[:, 1 + k] != 0)]
+        fixed = np.where(np.arange(len(self.low[row])) == k, 0.0, self.low[row])
+        roots = -(alone[:, 0] + alone[:, 1:] @ fixed) / alone[:, 1 + k]
+        # Cuts are whole numbers c, between c and c + 1.
+        cuts, settled = np.unique(np.concatenate([np.ceil(roots) - 1, np.floor(roots)]), return_counts=True)
+        inside = (cuts >= self.low[row, k]) & (cuts < self.high[row, k])
+        return float(cuts[inside][settled[inside].argmax()]) if inside.any() else float(np.floor(roots[0]))
 
 
 class Forms:

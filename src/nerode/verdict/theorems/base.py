@@ -58,6 +58,8 @@ MIRRORS = (
 MANY_MOVES = (
     "its network is written; its proof in floats is not tried for more than 500 moves of the automaton"
 )
+LARGE = "for an automaton of more than 3,000 moves its network takes minutes, and no proof in floats is tried"
+NO_AUTOMATON = "the compiler writes it from the automaton, which has too many states"
 BIAS_ROW = "the layer that is trained here has a bias row, so that its keys end in 1"
 """Reasons for which a "yes" is not compiled; docs/theory/senses.md explains the mark †."""
 

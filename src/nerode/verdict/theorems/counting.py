@@ -39,6 +39,7 @@ from nerode.verdict.facts import (
     named_bounded_dyck,
     regular,
     solvable,
+    thousands_of_moves,
 )
 from nerode.verdict.records import Bits, Provenance, Size, VerdictTask
 from nerode.verdict.theorems.base import (
@@ -48,10 +49,12 @@ from nerode.verdict.theorems.base import (
     FLOATS,
     IEEE,
     INTEGERS,
+    LARGE,
     LIMIT_PAIR,
     MANY_MOVES,
     MARGIN,
     METRIC,
+    NO_AUTOMATON,
     NO_FLOAT,
     NO_TALLY,
     RATIONALS,
@@ -86,6 +89,8 @@ _smooth = ClassCondition("tanh or sigmoid units", lambda c: c.state not in (Stat
 _many_moves = LanguageCondition(
     "one with more than 500 moves", lambda f: f.automaton is None or f.automaton.transitions.size > 500
 )
+
+_no_automaton = LanguageCondition("one with too many states for an automaton", lambda f: f.automaton is None)
 
 _recognised = LanguageCondition("to recognise", lambda f: f.task is VerdictTask.RECOGNISE)
 
@@ -362,7 +367,11 @@ ROWS = (
         assumptions=("the float format is fine enough for the margin of the weights",),
         reason=lambda f: "robust, hence correct in floats",
         size=_elman_size,
-        no_network=(NoNetwork(reason=MANY_MOVES, architecture=_smooth, language=_many_moves),),
+        no_network=(
+            NoNetwork(reason=NO_AUTOMATON, language=_no_automaton),
+            NoNetwork(reason=MANY_MOVES, architecture=_smooth, language=_many_moves),
+            NoNetwork(reason=LARGE, language=thousands_of_moves),
+        ),
     ),
     yes(
         name="counters-in-one-layer",

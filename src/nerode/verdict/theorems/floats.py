@@ -49,6 +49,7 @@ from nerode.verdict.facts import (
     regular,
     solvable,
     star_free,
+    thousands_of_moves,
     two_groups,
     window_determined,
 )
@@ -57,6 +58,7 @@ from nerode.verdict.theorems.base import (
     BIAS_ROW,
     FLOATS,
     IEEE,
+    LARGE,
     METRIC,
     MIRRORS,
     NO_TALLY,
@@ -239,6 +241,7 @@ ROWS = (
         no_network=(
             NoNetwork(reason=BIAS_ROW, architecture=below_minus_one & ~free_write),
             NoNetwork(reason=MIRRORS, architecture=one_factor, language=_turned_beside_resets),
+            NoNetwork(reason=LARGE, architecture=one_factor, language=thousands_of_moves),
         ),
     ),
     yes(
