@@ -120,7 +120,7 @@ def test_boxes_agree_with_the_monoid(dfa: Dfa) -> None:
                 )
 
 
-@pytest.mark.parametrize("name", ["tomita-3", "flip-flop", "(ab)*", "subsequence-abcdefgh"])
+@pytest.mark.parametrize("name", ["tomita-3", "flip-flop", "(ab)*", "aab-star"])
 def test_boxes_name_the_classes_directly_above_them(name: str) -> None:
     # By the definition: a is below b if a = x b y, with x and y products of the letters' maps.
     dfa = resolve_language(name).dfa()
@@ -141,8 +141,7 @@ def test_boxes_name_the_classes_directly_above_them(name: str) -> None:
         return found
 
     boxes = eggboxes_of(relations_of(dfa), dfa.alphabet)
-    if len(boxes) == MAX_BOXES:
-        pytest.skip("not all boxes are shown")
+    assert len(boxes) < MAX_BOXES, "not all boxes are shown"
     elements = []
     for box in boxes:
         word = box.cells[0][0].words[0]
