@@ -448,11 +448,15 @@ class Facts:
         }
 
 
-def _up_to_names(dfa: Dfa) -> set[tuple[object, ...]]:
-    """The minimal automaton without its letters' names, and that of two letters in the other order."""
+@functools.lru_cache(maxsize=16)
+def _up_to_names(dfa: Dfa) -> frozenset[tuple[object, ...]]:
+    """The minimal automaton without its letters' names, and that of two letters in the other order.
+
+    Every architecture, sense and task asks it of the same few automata, which may have thousands of states.
+    """
     columns = [dfa.transitions] + [dfa.transitions[:, ::-1]] * (dfa.num_letters == 2)
     forms = (minimise(replace(dfa, transitions=table)) for table in columns)
-    return {(form.transitions.tobytes(), form.start, form.accepting.tobytes()) for form in forms}
+    return frozenset((form.transitions.tobytes(), form.start, form.accepting.tobytes()) for form in forms)
 
 
 def _members(family: str, dfa: Dfa) -> Iterator[str]:
