@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ COMMANDS = {
         ["ask", "asked_next:table", "--letters", "ab", "--language", "(ba)*"],
         ["ask", "asked_next:words", "--letters", "ab", "--language", "(ab)*", "--max-seconds", "1"],
     ],
+    "cli/learn.py": [["learn", "odd.tsv", "--arch", "mamba"]],
     "cli/prove.py": [["prove", "last"], ["prove", "compiled"]],
     "cli/analyse.py": [["analyse", "last", "--automaton", "--longest", "8"]],
     "cli/import_weights.py": [
@@ -73,6 +75,8 @@ def test_what_comes_next_can_be_run_as_it_is_printed(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(PAPERS._rows, "tiny", paper())
     Path("asked_next.py").write_text(MINE.replace("(ab|c)*d", "(ab)*"))
+    words = ("".join(word) for n in range(6) for word in itertools.product("ab", repeat=n))
+    Path("odd.tsv").write_text("".join(f"{word}\t{word.count('b') % 2}\n" for word in words))
     torch.manual_seed(0)
     model = nn.ModuleDict({"embedding": nn.Embedding(2, 3), "rnn": nn.GRU(3, 4), "head": nn.Linear(4, 2)})
     save_file(model.state_dict(), "cell.safetensors")

@@ -261,7 +261,7 @@ def _refuse(refusal: NotCompilable, item: dict[str, Any], as_json: bool, words: 
     click.echo(f"{refusal.target} {able}: {'; '.join(refusal.reasons)}", err=True)
     # An LSTM has cells for every automaton; more labels may decide for a language that this target can do.
     again = f"nerode learn {quote(str(words))} --arch"
-    other = "" if refusal.target == "lstm" else f"{again} lstm   or, to label more words, "
+    other = "" if refusal.target == "lstm" else f"{again} lstm   or   "
     click.echo(f"Next: {other}{again} {refusal.target} --ask", err=True)
 
 
