@@ -40,7 +40,7 @@ LINES = {
     "sweeps": 1_083,
     "tasks": 3_737,
     "training": 3_388,
-    "verdict": 5_431,
+    "verdict": 5_435,
 }
 """Lines per stage. A deletion lowers its number; a rise is a commit of its own that says what it replaces."""
 
