@@ -21,7 +21,8 @@ from nerode.training.loop import Trainer
 from nerode.training.specs import make_spec
 
 WIDTH, BATCH, LENGTH = 64, 64, 128
-REPEATS = 5
+REPEATS, WARM_UP = 15, 3
+"""Steps that count, and steps before them, which fetch memory and wake threads for the first time."""
 MORE = (2, 3, 4, 7)
 """The numbers of threads whose bits are compared with those of one."""
 WANTED, PROFILED = 1.6, 3
@@ -39,17 +40,17 @@ def trainer(architecture: str) -> Trainer:
 
 
 def run_steps(architecture: str, threads: int, steps: int) -> tuple[list[float], dict[str, torch.Tensor]]:
-    """Returns the seconds of the steps after the first, and the weights at the end."""
+    """Returns the seconds of the steps after the first ones, and the weights at the end."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         run = trainer(architecture)
         spent = []
-        for _ in range(steps + 1):
+        for _ in range(WARM_UP + steps):
             started = time.perf_counter()
             run.step()
             spent.append(time.perf_counter() - started)
-        return spent[1:], run.model.state_dict()
+        return spent[WARM_UP:], run.model.state_dict()
     finally:
         torch.set_num_threads(before)
 
@@ -65,7 +66,7 @@ def compare(architecture: str, steps: int = REPEATS) -> tuple[BenchRow, bool]:
 
 
 def other_bits(architecture: str) -> list[int]:
-    """Returns the numbers of threads whose weights after two steps are not those of one thread."""
+    """Returns the numbers of threads whose weights after four steps are not those of one thread."""
     alone = run_steps(architecture, 1, 1)[1]
     found = {threads: run_steps(architecture, threads, 1)[1] for threads in MORE}
     return [n for n, own in found.items() if not all(torch.equal(alone[name], own[name]) for name in alone)]

@@ -32,7 +32,7 @@ def describe_environment() -> dict[str, Any]:
     }
 
 
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+_TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 """Names of `mallopt` in the C library of GNU."""
 
 _KEPT = 1 << 30
@@ -50,7 +50,7 @@ def keep_freed_memory() -> bool:
         change = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return False
-    return bool(change(_MMAP_MAX, 0) and change(_TRIM_THRESHOLD, _KEPT))
+    return bool(change(_MMAP_MAX, 0) and change(_TRIM_THRESHOLD, _KEPT) and change(_ARENA_MAX, 1))
 
 
 def _commit() -> str:
